@@ -120,7 +120,7 @@ func (c *Controller) Step(setpoint, measured float64, dt time.Duration) float64 
 	c.integral = c.cfg.clamp(c.integral + c.cfg.KI*c.err*counted.Seconds())
 
 	d := 0.0
-	if c.stepped {
+	if c.stepped && c.cfg.KD > 0 {
 		rate := saturate((measured - c.measured) / dt.Seconds())
 		d = saturate(-c.sign() * c.cfg.KD * rate)
 	}
