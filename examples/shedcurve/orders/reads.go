@@ -1,0 +1,121 @@
+package orders
+
+import (
+	"context"
+	"database/sql"
+)
+
+// Line is one line of an order; prices are in cents.
+type Line struct {
+	No       int    `json:"no"`
+	Product  int    `json:"product"`
+	Name     string `json:"name"`
+	Quantity int    `json:"quantity"`
+	Price    int    `json:"price"`
+}
+
+// Order is one order as its page shows it.
+type Order struct {
+	ID       int     `json:"id"`
+	Customer int     `json:"customer"`
+	Name     string  `json:"name"`
+	Month    int     `json:"month"`
+	Status   string  `json:"status"`
+	Lines    []Line  `json:"lines"`
+	Orders   int     `json:"customer_orders"` // how many orders this customer has made
+	Turnover int     `json:"customer_total"`
+	Related  []Count `json:"related"` // bought most often together with the first line's product
+}
+
+// Count is a product and a number.
+type Count struct {
+	Product int    `json:"product"`
+	Name    string `json:"name,omitempty"`
+	N       int    `json:"n"`
+}
+
+// Summary is one order in a customer's list.
+type Summary struct {
+	ID     int    `json:"id"`
+	Status string `json:"status"`
+	Lines  int    `json:"lines"`
+	Total  int    `json:"total"`
+}
+
+// Turnover is what a customer spent on a category in a month.
+type Turnover struct {
+	Month    int    `json:"month"`
+	Category string `json:"category"`
+	Total    int    `json:"total"`
+}
+
+// History is a customer with the latest orders and the months that brought most.
+type History struct {
+	ID       int        `json:"id"`
+	Name     string     `json:"name"`
+	Region   string     `json:"region"`
+	Turnover int        `json:"turnover"`
+	Orders   []Summary  `json:"orders"`
+	Best     []Turnover `json:"best"`
+}
+
+// Order reads one order; sql.ErrNoRows when there is none.
+func (s *Store) Order(ctx context.Context, id int) (Order, error) {
+	o := Order{ID: id}
+	if err := s.order.QueryRowContext(ctx, id).Scan(&o.Customer, &o.Month, &o.Status, &o.Name); err != nil {
+		return o, err
+	}
+	var err error
+	if o.Lines, err = collect(ctx, s.lines, func(r *sql.Rows, l *Line) error {
+		return r.Scan(&l.No, &l.Product, &l.Name, &l.Quantity, &l.Price)
+	}, id); err != nil {
+		return o, err
+	}
+	if err := s.standing.QueryRowContext(ctx, o.Customer).Scan(&o.Orders, &o.Turnover); err != nil {
+		return o, err
+	}
+	if len(o.Lines) == 0 {
+		return o, nil
+	}
+	o.Related, err = collect(ctx, s.related, func(r *sql.Rows, c *Count) error { return r.Scan(&c.Product, &c.N) }, o.Lines[0].Product)
+	return o, err
+}
+
+// History reads a customer's orders; sql.ErrNoRows when there is no such customer.
+func (s *Store) History(ctx context.Context, customer int) (History, error) {
+	h := History{ID: customer}
+	if err := s.customer.QueryRowContext(ctx, customer).Scan(&h.Name, &h.Region, &h.Turnover); err != nil {
+		return h, err
+	}
+	var err error
+	if h.Orders, err = collect(ctx, s.recent, func(r *sql.Rows, o *Summary) error {
+		return r.Scan(&o.ID, &o.Status, &o.Lines, &o.Total)
+	}, customer); err != nil {
+		return h, err
+	}
+	h.Best, err = collect(ctx, s.turnover, func(r *sql.Rows, t *Turnover) error { return r.Scan(&t.Month, &t.Category, &t.Total) }, customer)
+	return h, err
+}
+
+// Top reads the best sellers, by turnover, among so many latest orders.
+func (s *Store) Top(ctx context.Context, latest int) ([]Count, error) {
+	return collect(ctx, s.top, func(r *sql.Rows, c *Count) error { return r.Scan(&c.Product, &c.Name, &c.N) }, latest)
+}
+
+// collect runs a query and scans every row into a T.
+func collect[T any](ctx context.Context, stmt *sql.Stmt, scan func(*sql.Rows, *T) error, args ...any) ([]T, error) {
+	rows, err := stmt.QueryContext(ctx, args...)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var all []T
+	for rows.Next() {
+		var one T
+		if err := scan(rows, &one); err != nil {
+			return nil, err
+		}
+		all = append(all, one)
+	}
+	return all, rows.Err()
+}

@@ -1,0 +1,91 @@
+package orders
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"net/url"
+	"time"
+)
+
+// Store is the service's database: a pool of connections and its prepared statements. It is safe for
+// concurrent use; make it with Open.
+type Store struct {
+	db *sql.DB
+
+	order, lines, standing, related, customer, recent, turnover, top *sql.Stmt
+	price, addOrder, addLine, takeStock, addTurnover                 *sql.Stmt
+}
+
+const (
+	sqlOrder    = `SELECT o.customer_id, o.month, o.status, c.name FROM orders o JOIN customers c ON c.id = o.customer_id WHERE o.id = ?`
+	sqlLines    = `SELECT l.no, l.product_id, p.name, l.quantity, l.price FROM lines l JOIN products p ON p.id = l.product_id WHERE l.order_id = ? ORDER BY l.no`
+	sqlStanding = `SELECT count(DISTINCT o.id), coalesce(sum(l.quantity * l.price), 0) FROM orders o JOIN lines l ON l.order_id = o.id WHERE o.customer_id = ?`
+	sqlRelated  = `SELECT b.product_id, count(*) AS n FROM lines a JOIN lines b ON b.order_id = a.order_id AND b.product_id <> a.product_id
+		WHERE a.product_id = ? GROUP BY b.product_id ORDER BY n DESC, b.product_id LIMIT 5`
+	sqlCustomer = `SELECT name, region, turnover FROM customers WHERE id = ?`
+	sqlRecent   = `SELECT o.id, o.status, count(*), sum(l.quantity * l.price) FROM orders o JOIN lines l ON l.order_id = o.id
+		WHERE o.customer_id = ? GROUP BY o.id ORDER BY o.id DESC LIMIT 50`
+	sqlTurnover = `SELECT o.month, p.category, sum(l.quantity * l.price) AS total FROM orders o JOIN lines l ON l.order_id = o.id JOIN products p ON p.id = l.product_id
+		WHERE o.customer_id = ? AND o.month >= 14 GROUP BY o.month, p.category ORDER BY total DESC LIMIT 24`
+	// The unary plus keeps SQLite from walking an index on products instead: this one is meant to scan.
+	sqlTop = `SELECT p.id, p.name, t.total FROM (SELECT product_id, sum(quantity * price) AS total FROM lines
+		WHERE order_id > (SELECT max(id) FROM orders) - ? GROUP BY +product_id ORDER BY total DESC LIMIT 20) t
+		JOIN products p ON p.id = t.product_id ORDER BY t.total DESC`
+
+	sqlPrice       = `SELECT price FROM products WHERE id = ? AND stock >= ?`
+	sqlAddOrder    = `INSERT INTO orders (customer_id, month, status) VALUES (?, 24, 'open')`
+	sqlAddLine     = `INSERT INTO lines (order_id, no, product_id, quantity, price) VALUES (?, ?, ?, ?, ?)`
+	sqlTakeStock   = `UPDATE products SET stock = stock - ? WHERE id = ?`
+	sqlAddTurnover = `UPDATE customers SET turnover = turnover + ? WHERE id = ?`
+)
+
+// Open opens the database that Create made at path.
+func Open(ctx context.Context, path string) (*Store, error) {
+	dsn := fmt.Sprintf("file:%s?_txlock=immediate&_pragma=journal_mode(WAL)&_pragma=synchronous(NORMAL)&_pragma=busy_timeout(%d)",
+		url.PathEscape(path), busyTimeout/time.Millisecond)
+	db, err := sql.Open("sqlite", dsn)
+	if err != nil {
+		return nil, fmt.Errorf("orders: opening %s: %w", path, err)
+	}
+	db.SetMaxOpenConns(poolSize)
+	db.SetMaxIdleConns(poolSize)
+	s := &Store{db: db}
+	for text, stmt := range map[string]**sql.Stmt{
+		sqlOrder: &s.order, sqlLines: &s.lines, sqlStanding: &s.standing, sqlRelated: &s.related,
+		sqlCustomer: &s.customer, sqlRecent: &s.recent, sqlTurnover: &s.turnover, sqlTop: &s.top,
+		sqlPrice: &s.price, sqlAddOrder: &s.addOrder, sqlAddLine: &s.addLine,
+		sqlTakeStock: &s.takeStock, sqlAddTurnover: &s.addTurnover,
+	} {
+		if *stmt, err = db.PrepareContext(ctx, text); err != nil {
+			return nil, errors.Join(fmt.Errorf("orders: opening %s: %w", path, err), db.Close())
+		}
+	}
+	return s, nil
+}
+
+// Reset takes back what was written since Create and empties the write-ahead log, so that the next
+// measurement sees the same data. Nothing else may be using the Store.
+func (s *Store) Reset(ctx context.Context) error {
+	conn, err := s.db.Conn(ctx)
+	if err != nil {
+		return fmt.Errorf("orders: resetting: %w", err)
+	}
+	defer conn.Close()
+	for _, text := range []string{
+		fmt.Sprintf("DELETE FROM lines WHERE order_id > %d", Orders),
+		fmt.Sprintf("DELETE FROM orders WHERE id > %d", Orders),
+		fmt.Sprintf("UPDATE products SET stock = %d WHERE stock <> %[1]d", seededStock),
+		"UPDATE customers SET turnover = 0 WHERE turnover <> 0",
+		"PRAGMA wal_checkpoint(TRUNCATE)",
+	} {
+		if _, err := conn.ExecContext(ctx, text); err != nil {
+			return fmt.Errorf("orders: resetting: %w", err)
+		}
+	}
+	return nil
+}
+
+// Close closes the pool.
+func (s *Store) Close() error { return s.db.Close() }
