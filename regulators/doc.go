@@ -1,0 +1,16 @@
+// Package regulators turns what a service can measure about itself into
+// pressure: 1 is as much as the resource should bear, 0 is idle, 2 is twice too
+// much. A controller that is given a signal sheds while its pressure is above
+// the setpoint.
+//
+// Three interfaces are how one brings one's own: a [Signal] is polled and
+// speaks for the whole process, a [KeyedSignal] is polled and speaks for single
+// tenants, callers or keys, and a [Guard] stands in each request's way and
+// holds what must not be passed even for an instant. None needs an import of
+// this package to be implemented.
+//
+// Built in: [Func] makes a signal of a function, [Value] is pushed instead of
+// polled, [Max] combines, [Goroutines] and [SchedLatency] watch the Go runtime.
+// Each reads a finite pressure of at least 0 or returns an error, is safe for
+// concurrent use, and starts no goroutine.
+package regulators

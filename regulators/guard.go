@@ -1,0 +1,17 @@
+package regulators
+
+import "time"
+
+// Guard holds an invariant that must not be passed even for an instant, such as
+// the bytes in flight. It stands in each request's way, so both methods must be
+// fast, must not block, and must be safe for concurrent use.
+type Guard interface {
+	// Enter takes n for key at now, or refuses with an error, having taken
+	// nothing. What key and n are (tenant, caller or key; requests, cost or bytes)
+	// is for whoever binds the guard to say. An error prepared beforehand keeps
+	// refusing cheaper than serving.
+	Enter(now time.Time, key string, n int64) error
+	// Exit gives back what one successful Enter with the same key and n took. It
+	// is called exactly once for each of those.
+	Exit(key string, n int64)
+}
