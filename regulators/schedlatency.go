@@ -43,7 +43,7 @@ type schedLatency struct {
 // with fewer than 100 samples is taken to have had further ones without a wait, so
 // that it takes two long waits to make a reading.
 //
-// A poll costs less than a microsecond and takes no lock of the scheduler. All
+// A poll costs about a microsecond and takes no lock of the scheduler. All
 // who poll one SchedLatency share its periods: give each poller its own.
 func SchedLatency(target time.Duration) (Signal, error) {
 	if target <= 0 {
