@@ -42,7 +42,7 @@ func TestDeltaQuantileAgainstSortedWaits(t *testing.T) {
 		edges = append(edges, e)
 	}
 	edges = append(edges, math.Inf(1))
-	for range 300 {
+	for range 100 {
 		before := make([]uint64, len(edges)-1)
 		for i := range before {
 			before[i] = r.Uint64N(1000)
