@@ -1,0 +1,298 @@
+package admission
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"github.com/spillway-go/spillway/admission/internal/core"
+	"github.com/spillway-go/spillway/scorecard"
+)
+
+// Admit decides over a request: it returns a ticket to run it, at once or
+// after a wait in its lane's queue, or an error. The ticket must be released.
+//
+// Errors: a *[ShedError] (errors.Is [ErrShed]) when the request is refused for
+// load; the cause of ctx when the caller left; any other means that r itself
+// is wrong (unknown lane, negative cost). Admit waits no longer than the
+// lane's allowance, which is shorter than what ctx leaves, and allocates
+// nothing when it does not wait and no stage is set. A nil Controller and mode
+// [Off] admit everything.
+func (c *Controller) Admit(ctx context.Context, r Request) (Ticket, error) {
+	return c.admit(ctx, r, true)
+}
+
+// TryAdmit is Admit without the queue: where Admit would wait it is refused
+// with [ReasonLimit].
+func (c *Controller) TryAdmit(ctx context.Context, r Request) (Ticket, error) {
+	return c.admit(ctx, r, false)
+}
+
+// Do runs fn if r is admitted, and releases. The outcome follows from fn's
+// error: nil is Success, DeadlineExceeded is Overload, Canceled is Ignore, any
+// other is Failure. A panic in fn releases as Failure and goes on.
+func (c *Controller) Do(ctx context.Context, r Request, fn func(context.Context) error) error {
+	if fn == nil {
+		return errors.New("admission: Do: fn is nil")
+	}
+	t, err := c.Admit(ctx, r)
+	if err != nil {
+		return err
+	}
+	outcome := Failure // unless fn returns
+	defer func() { t.Release(outcome) }()
+	err = fn(ctx)
+	outcome = outcomeOf(err)
+	return err
+}
+
+func outcomeOf(err error) Outcome {
+	switch {
+	case err == nil:
+		return Success
+	case errors.Is(err, context.DeadlineExceeded):
+		return Overload
+	case errors.Is(err, context.Canceled):
+		return Ignore
+	}
+	return Failure
+}
+
+// ask is a request on its way.
+type ask struct {
+	plan *plan
+	lane *lane
+	rank int
+	now  time.Duration // 0: the clock was not read yet
+	hold scorecard.Hold
+	e    *entry // taken early, for stages
+}
+
+func (c *Controller) admit(ctx context.Context, r Request, wait bool) (Ticket, error) {
+	if c == nil {
+		return Ticket{}, nil
+	}
+	p := c.plan.Load()
+	if p.cfg.Mode == Off {
+		return Ticket{}, nil
+	}
+	if r.Priority == Exempt {
+		c.exempt.Add(1)
+		return Ticket{}, nil
+	}
+	a := ask{plan: p}
+	if a.lane = p.lane(r.Lane); a.lane == nil || r.Cost < 0 || r.Bytes < 0 || r.Attempt < 0 {
+		return Ticket{}, p.complain(&r)
+	}
+	a.rank = p.rank(&r, c.cohorts.Load())
+
+	deadline, hasDeadline := ctx.Deadline()
+	if err := ctx.Err(); err != nil {
+		return c.doneOnArrival(ctx, &a, r, err)
+	}
+	if hasDeadline {
+		a.now = c.now()
+		left := deadline.Sub(c.start) - a.now
+		if left <= time.Duration(a.lane.expected.Load()) {
+			return c.refuse(ctx, &a, r, ReasonDeadline, nil)
+		}
+	}
+	if p.ruled {
+		if err := c.acquire(&a, &r); err != nil {
+			return c.refuse(ctx, &a, r, ReasonTenantCap, err)
+		}
+	}
+	if len(p.stages) > 0 {
+		if shed, err := c.enterStages(&a, r); shed != nil {
+			return c.refused(ctx, &a, r, shed, err)
+		}
+	}
+	return c.arrive(ctx, &a, r, deadline, hasDeadline, wait)
+}
+
+// arrive is the gate and the lane, under one lock.
+func (c *Controller) arrive(ctx context.Context, a *ask, r Request, deadline time.Time, hasDeadline, wait bool) (Ticket, error) {
+	l, ghost := a.lane, a.plan.cfg.Mode == Shadow
+	hash := uint32(0)
+	if l.open.Load() {
+		// Nobody is shed by the gate, so the clock will be needed: better read
+		// before the lock than under it.
+		if a.now == 0 {
+			a.now = c.now()
+		}
+	} else {
+		hash = hashOf(&r)
+	}
+	l.mu.Lock()
+	if l.mu.core.Offer(a.rank, hash, ghost) {
+		return c.gateShed(ctx, a, r)
+	}
+	if a.now == 0 {
+		a.now = c.now()
+	}
+	e := a.e
+	if e == nil {
+		e = l.takeLocked(c)
+	}
+	e.call.Rank, e.call.Cost, e.call.Ghost, e.call.Deadline = a.rank, max(r.Cost, 1), ghost, 0
+	if hasDeadline {
+		e.call.Deadline = max(deadline.Sub(c.start), 1)
+	}
+	e.hold = a.hold
+	state := l.mu.core.Arrive(a.now, &e.call, l.chanceLocked(), wait)
+	settled := l.mu.core.Settled()
+	wake := l.wakeLocked()
+	reason := e.call.Reason
+	if state == core.Refused && !ghost && a.e == nil {
+		l.putLocked(e)
+	}
+	l.mu.Unlock()
+	tell(settled)
+	if wake {
+		c.wake()
+	}
+	switch {
+	case ghost:
+		if state == core.Refused {
+			c.tellShed(ctx, r, l.refusals.Load().pick(reason, a.rank, r.Attempt), nil, true)
+		}
+		return Ticket{e: e, gen: e.gen.Load()}, nil
+	case state == core.Running:
+		return Ticket{e: e, gen: e.gen.Load()}, nil
+	case state == core.Waiting:
+		return c.wait(ctx, e, r)
+	}
+	shed := l.refusals.Load().pick(reason, a.rank, r.Attempt)
+	c.undo(a)
+	c.tellShed(ctx, r, shed, nil, false)
+	return Ticket{}, shed
+}
+
+// gateShed ends the way of a request that the gate shed; the lane is locked.
+func (c *Controller) gateShed(ctx context.Context, a *ask, r Request) (Ticket, error) {
+	l := a.lane
+	shed := l.refusals.Load().pick(ReasonPriority, a.rank, r.Attempt)
+	wake := l.wakeLocked()
+	if a.plan.cfg.Mode == Shadow {
+		t := c.unslottedLocked(a, r)
+		l.mu.Unlock()
+		c.tellShed(ctx, r, shed, nil, true)
+		return t, nil
+	}
+	l.mu.Unlock()
+	if wake {
+		c.wake()
+	}
+	c.undo(a)
+	c.tellShed(ctx, r, shed, nil, false)
+	return Ticket{}, shed
+}
+
+// refuse sheds a request that has not come to the gate.
+func (c *Controller) refuse(ctx context.Context, a *ask, r Request, why Reason, cause error) (Ticket, error) {
+	return c.refused(ctx, a, r, a.lane.refusals.Load().pick(why, a.rank, r.Attempt), cause)
+}
+
+func (c *Controller) refused(ctx context.Context, a *ask, r Request, shed *ShedError, cause error) (Ticket, error) {
+	l, ghost := a.lane, a.plan.cfg.Mode == Shadow
+	t := Ticket{}
+	l.mu.Lock()
+	l.mu.core.Refuse(a.rank, shed.Reason, ghost)
+	if ghost {
+		t = c.unslottedLocked(a, r)
+	}
+	l.mu.Unlock()
+	c.tellShed(ctx, r, shed, cause, ghost)
+	if ghost {
+		return t, nil
+	}
+	c.undo(a)
+	return Ticket{}, shed
+}
+
+// unslottedLocked lets a request run in shadow that would have been shed.
+func (c *Controller) unslottedLocked(a *ask, r Request) Ticket {
+	e := a.e
+	if e == nil {
+		e = a.lane.takeLocked(c)
+	}
+	e.hold = a.hold
+	e.call.Rank, e.call.Cost, e.call.Ghost = a.rank, max(r.Cost, 1), true
+	a.lane.mu.core.Unslotted(&e.call)
+	return Ticket{e: e, gen: e.gen.Load()}
+}
+
+// doneOnArrival: a deadline that has passed is load's doing, or nobody's; a
+// caller who cancelled has left.
+func (c *Controller) doneOnArrival(ctx context.Context, a *ask, r Request, err error) (Ticket, error) {
+	if errors.Is(err, context.DeadlineExceeded) {
+		return c.refuse(ctx, a, r, ReasonDeadline, nil)
+	}
+	a.lane.mu.Lock()
+	a.lane.mu.core.Gone(a.rank)
+	a.lane.mu.Unlock()
+	return Ticket{}, context.Cause(ctx)
+}
+
+// acquire takes the scorecard's counters.
+func (c *Controller) acquire(a *ask, r *Request) (err error) {
+	var buf [16]scorecard.Tag
+	tags := append(buf[:0],
+		scorecard.Tag{Key: "tenant", Value: r.Tenant},
+		scorecard.Tag{Key: "caller", Value: r.Caller},
+		scorecard.Tag{Key: "op", Value: r.Op},
+		scorecard.Tag{Key: "lane", Value: a.lane.name},
+		scorecard.Tag{Key: "tier", Value: tierNames[a.rank/NumCohorts]},
+	)
+	tags = append(tags, r.Tags...)
+	a.hold, err = c.card.Acquire(tags)
+	return err
+}
+
+var tierNames = [NumTiers]string{"t0", "t1", "t2", "t3", "t4", "t5"}
+
+// undo gives back what a request took before it was shed.
+func (c *Controller) undo(a *ask) {
+	if e := a.e; e != nil {
+		c.exitStages(e, e.plan, Ignore)
+		a.lane.mu.Lock()
+		a.lane.putLocked(e)
+		a.lane.mu.Unlock()
+	}
+	a.hold.Release()
+}
+
+func (c *Controller) tellShed(ctx context.Context, r Request, shed *ShedError, cause error, shadow bool) {
+	if c.opts.hooks.Shed != nil {
+		c.opts.hooks.Shed(ctx, Refusal{Request: r, Err: shed, Cause: cause, Shadow: shadow})
+	}
+}
+
+// hashOf decides over a request at the gate's boundary. What a request is
+// about stays the same over its retries, so they meet the same verdict; a
+// request that does not say is decided by chance.
+func hashOf(r *Request) uint32 {
+	if r.Key == "" {
+		return rand.Uint32()
+	}
+	return uint32(mix(fnv1a(fnv1a(fnvOffset, r.Tenant), r.Key)))
+}
+
+// complain says what is wrong with a request.
+func (p *plan) complain(r *Request) error {
+	var errs []error
+	if p.lane(r.Lane) == nil {
+		errs = append(errs, fmt.Errorf("admission: request's lane is %.64q: not a lane of the config", r.Lane))
+	}
+	for _, f := range []struct {
+		name  string
+		value int64
+	}{{"cost", int64(r.Cost)}, {"bytes", r.Bytes}, {"attempt", int64(r.Attempt)}} {
+		if f.value < 0 {
+			errs = append(errs, fmt.Errorf("admission: request's %s is %d: must not be negative", f.name, f.value))
+		}
+	}
+	return errors.Join(errs...)
+}

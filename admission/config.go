@@ -1,0 +1,99 @@
+package admission
+
+import (
+	"time"
+
+	"github.com/spillway-go/spillway/codel"
+	"github.com/spillway-go/spillway/pid"
+	"github.com/spillway-go/spillway/scorecard"
+)
+
+// Config is everything about a [Controller] that is data: it can be read,
+// compared, logged and loaded from a file. The zero Config works: one lane
+// named "default", a limit that finds itself, the gate and the queue on.
+// Behaviour (a logger, hooks, signals, stages) comes in by options.
+type Config struct {
+	// Mode is Enforce, Shadow or Off.
+	Mode Mode `json:"mode"`
+	// Lanes isolate kinds of work: each has its own limit, queue and gate.
+	// Nil means one lane, "default", with defaults.
+	Lanes map[string]LaneConfig `json:"lanes,omitempty"`
+	// Priorities classify the requests that do not say what they are.
+	Priorities PriorityConfig `json:"priorities"`
+	// Scorecard caps tenants, callers and whatever tags name, always.
+	Scorecard ScorecardConfig `json:"scorecard"`
+	// Regulators bind signals, by name, to setpoints and lanes. A name must be
+	// that of a signal brought in with [WithSignal].
+	Regulators map[string]RegulatorConfig `json:"regulators,omitempty"`
+}
+
+// LaneConfig configures a lane. Its zero value is a lane with all defaults.
+type LaneConfig struct {
+	Limit LimitConfig  `json:"limit"`
+	Queue codel.Config `json:"queue"`
+	Gate  GateConfig   `json:"gate"`
+	// Deadline is how long a caller of this lane is assumed to wait when his
+	// request carries no deadline of its own, and what the limit's tolerance
+	// is taken from. Zero: measured, ten times the baseline service time
+	// within 20 ms and 1 s. At most an hour.
+	Deadline time.Duration `json:"deadline"`
+}
+
+// LimitConfig configures the inflight limit; see [pid.LimitConfig].
+type LimitConfig = pid.LimitConfig
+
+// GateConfig configures the gate's shed ratio; see [pid.GateConfig].
+type GateConfig = pid.GateConfig
+
+// PriorityConfig says which priority a request has that names none.
+type PriorityConfig struct {
+	// Default is for requests whose caller has no entry. Zero: t3.
+	Default Priority `json:"default"`
+	// Callers maps a caller's name, or a prefix of it followed by `*`, to its
+	// priority. An exact name wins over a prefix, a longer prefix over a
+	// shorter one.
+	Callers map[string]Priority `json:"callers,omitempty"`
+	// UntrustedMax is the best priority that somebody outside may claim, see
+	// [Controller.Untrusted]. Zero: t3, so that a header cannot buy what the
+	// default does not give.
+	UntrustedMax Priority `json:"untrusted_max"`
+}
+
+// ScorecardConfig configures the rules; see package scorecard.
+type ScorecardConfig struct {
+	Rules []scorecard.Rule `json:"rules,omitempty"`
+	// MaxTenants bounds how many distinct values of `*` are told apart; the
+	// rest share one bucket per rule. Zero: 10,000.
+	MaxTenants int `json:"max_tenants"`
+}
+
+// RegulatorConfig binds a signal to lanes and says how it is polled. Its PID
+// acts on pressure minus Setpoint.
+type RegulatorConfig struct {
+	// Lanes the signal acts on. Empty: all.
+	Lanes []string `json:"lanes,omitempty"`
+	// Setpoint is the pressure to hold. Zero: 1.
+	Setpoint float64 `json:"setpoint"`
+	// Period between polls, give or take 10 %. Zero: 500 ms.
+	Period time.Duration `json:"period"`
+	// Timeout of one poll. Zero: the period.
+	Timeout time.Duration `json:"timeout"`
+	// MaxAge is how old a reading may be before it counts as none. Zero:
+	// three periods.
+	MaxAge time.Duration `json:"max_age"`
+}
+
+// Mode says what a controller does with its verdicts.
+type Mode uint8
+
+// The modes.
+const (
+	// Enforce sheds.
+	Enforce Mode = iota
+	// Shadow takes the same way through the code and keeps the same
+	// statistics, but lets everything run at once; what would have been shed
+	// is counted.
+	Shadow
+	// Off lets everything through untouched and uncounted.
+	Off
+)

@@ -1,0 +1,180 @@
+package admission
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/spillway-go/spillway/admission/internal/core"
+	"github.com/spillway-go/spillway/scorecard"
+)
+
+// Controller decides over requests: run now, wait a little, or be shed. It is
+// safe for concurrent use. Make one with [New] and end it with Close. A nil
+// Controller admits everything.
+type Controller struct {
+	opts  options
+	start time.Time // all times inside are Durations since it
+	card  *scorecard.Card
+	plan  atomic.Pointer[plan]
+
+	exempt  atomic.Uint64
+	cohorts atomic.Uint64 // epoch of the cohorts, see CohortOf
+
+	poke    chan struct{} // the loop should look now
+	done    chan struct{} // closed by Close
+	running sync.WaitGroup
+	signals []*signal
+
+	mu struct { // guards changes of the plan; taken before any lane's lock
+		sync.Mutex
+		closed bool
+		lanes  []*lane // all that the loop serves, removed ones until they drain
+	}
+}
+
+// New starts a controller: its loop's goroutine, and one for each signal. The
+// zero Config works. All that is wrong with cfg and opts is reported at once.
+func New(cfg Config, opts ...Option) (*Controller, error) {
+	o := options{logger: slog.New(slog.DiscardHandler)}
+	var errs []error
+	for _, opt := range opts {
+		if opt != nil {
+			errs = append(errs, opt(&o))
+		}
+	}
+	errs = append(errs, cfg.Validate(), o.check(cfg))
+	if err := errors.Join(errs...); err != nil {
+		return nil, err
+	}
+	card, err := scorecard.New()
+	if err != nil {
+		return nil, err
+	}
+	c := &Controller{
+		opts: o, start: time.Now(), card: card,
+		poke: make(chan struct{}, 1), done: make(chan struct{}),
+	}
+	c.cohorts.Store(cohortEpoch(c.start))
+	if err := c.apply(cfg); err != nil {
+		return nil, err
+	}
+	c.startSignals(cfg)
+	c.running.Go(c.loop)
+	return c, nil
+}
+
+// now is the time since the controller started: one reading of the monotonic
+// clock, cheaper than time.Now and blind to steps of the wall clock.
+func (c *Controller) now() time.Duration { return time.Since(c.start) }
+
+// wake has the loop look now.
+func (c *Controller) wake() {
+	select {
+	case c.poke <- struct{}{}:
+	default:
+	}
+}
+
+// Apply changes the config while the controller runs: whole, or not at all
+// with all errors at once. Who runs and who waits, learned limits, histograms
+// and the scorecard's counters stay; a lane that is gone drains. Signals and
+// their bindings are fixed by New: a change of Regulators is an error.
+func (c *Controller) Apply(cfg Config) error {
+	if c == nil {
+		return errors.New("admission: Apply on a nil Controller")
+	}
+	if err := errors.Join(cfg.Validate(), c.opts.check(cfg), c.sameRegulators(cfg)); err != nil {
+		return err
+	}
+	return c.apply(cfg)
+}
+
+func (c *Controller) apply(cfg Config) error {
+	cfg = cfg.withDefaults()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.mu.closed {
+		return ErrClosed
+	}
+	p, err := c.compile(cfg)
+	if err != nil {
+		return err
+	}
+	if err := c.card.SetRules(cfg.Scorecard.Rules...); err != nil {
+		return fmt.Errorf("admission: scorecard: %w", err)
+	}
+	c.card.SetMaxTenants(cfg.Scorecard.MaxTenants)
+	for name, lc := range cfg.Lanes {
+		l := p.lanes[name]
+		l.mu.Lock()
+		err := l.mu.core.Reconfigure(core.Config(lc), c.opts.limits[name])
+		l.mu.asleep, l.mu.wake = false, 0
+		c.card.SetLimit(name, l.mu.core.Limit())
+		l.mu.Unlock()
+		if err != nil { // cannot be: the config was validated
+			return fmt.Errorf("admission: lane %q: %w", name, err)
+		}
+	}
+	c.plan.Store(p)
+	c.wake()
+	return nil
+}
+
+// Config is the config in force, with defaults filled in. It must not be
+// changed.
+func (c *Controller) Config() Config {
+	if c == nil {
+		return Config{Mode: Off}
+	}
+	return c.plan.Load().cfg
+}
+
+// Untrusted bounds a priority that came from outside, from a header say, to
+// PriorityConfig.UntrustedMax: a better one is lowered to that tier.
+func (c *Controller) Untrusted(p Priority) Priority {
+	if c == nil || p == 0 {
+		return p
+	}
+	limit := c.plan.Load().cfg.Priorities.UntrustedMax.Tier()
+	if p != Exempt && p.Tier() >= limit {
+		return p
+	}
+	if p == Exempt || !p.hasCohort() {
+		return tierOnly(limit)
+	}
+	return NewPriority(limit, p.Cohort())
+}
+
+// Close sheds all waiters and every later request with [ErrClosed], and waits
+// for the controller's goroutines. Requests that run may go on and be
+// released. A signal that does not heed its context is waited for a second;
+// then Close returns an error that names it. Later calls do nothing.
+func (c *Controller) Close() error {
+	if c == nil {
+		return nil
+	}
+	c.mu.Lock()
+	if c.mu.closed {
+		c.mu.Unlock()
+		return nil
+	}
+	c.mu.closed = true
+	lanes := c.mu.lanes
+	c.mu.Unlock()
+
+	close(c.done)
+	for _, l := range lanes {
+		l.mu.Lock()
+		l.mu.core.Close(c.now())
+		settled := l.mu.core.Settled()
+		l.mu.asleep = false
+		l.mu.Unlock()
+		tell(settled)
+	}
+	c.running.Wait()
+	return c.stopSignals()
+}

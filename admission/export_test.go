@@ -1,0 +1,86 @@
+package admission
+
+import (
+	"runtime"
+	"testing"
+	"time"
+
+	"github.com/spillway-go/spillway/admission/internal/core"
+)
+
+// ValidateQuiet checks what must hold of a controller through which nothing
+// goes any more: every counter is back at zero and every request is accounted
+// for. Most tests end with it.
+func ValidateQuiet(tb testing.TB, c *Controller) {
+	tb.Helper()
+	for _, l := range c.Stats().Lanes {
+		if l.Inflight != 0 || l.Overrun != 0 {
+			tb.Errorf("lane %s: inflight %d, overrun %d, want none", l.Name, l.Inflight, l.Overrun)
+		}
+		for t, ts := range l.Tiers {
+			if l.Queued[t] != 0 {
+				tb.Errorf("lane %s: t%d: %d still queued", l.Name, t, l.Queued[t])
+			}
+			shed, released := uint64(0), uint64(0)
+			for _, n := range ts.Shed {
+				shed += n
+			}
+			for _, n := range ts.Outcomes {
+				released += n
+			}
+			if ts.Arrived != ts.Admitted+shed+ts.Left {
+				tb.Errorf("lane %s: t%d: arrived %d, but admitted %d + shed %d + left %d", l.Name, t, ts.Arrived, ts.Admitted, shed, ts.Left)
+			}
+			if ts.Admitted != released {
+				tb.Errorf("lane %s: t%d: admitted %d, released %d", l.Name, t, ts.Admitted, released)
+			}
+		}
+	}
+	for _, r := range c.card.Counts() {
+		if r.Held != 0 {
+			tb.Errorf("rule %s: %d still held", r.Rule, r.Held)
+		}
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, l := range c.mu.lanes {
+		l.mu.Lock()
+		for e := l.mu.free; e != nil; e = e.next {
+			if e.call.State == core.Running || e.call.State == core.Waiting || e.entered != 0 || len(e.ready) != 0 {
+				tb.Errorf("lane %s: an entry given back is still in use", l.name)
+			}
+		}
+		l.mu.Unlock()
+	}
+}
+
+// NewQuiet returns a controller that is closed and checked when the test ends.
+func NewQuiet(tb testing.TB, cfg Config, opts ...Option) *Controller {
+	tb.Helper()
+	c, err := New(cfg, opts...)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() {
+		if err := c.Close(); err != nil {
+			tb.Error(err)
+		}
+		ValidateQuiet(tb, c)
+	})
+	return c
+}
+
+// Pinned is a config of one lane with a fixed limit and a queue whose
+// allowance is the caller's deadline alone: no overload mode, no gate.
+func Pinned(limit, queue int) Config {
+	l := LaneConfig{Limit: LimitConfig{Fixed: limit}, Gate: GateConfig{Law: "off"}, Deadline: time.Hour}
+	l.Queue.Capacity, l.Queue.Law = queue, "codel"
+	l.Queue.Target, l.Queue.Interval = 59*time.Minute, time.Hour
+	return Config{Lanes: map[string]LaneConfig{"default": l}}
+}
+
+// Goroutines counts them once those that are ending have ended.
+func Goroutines() int {
+	runtime.Gosched()
+	return runtime.NumGoroutine()
+}

@@ -1,0 +1,294 @@
+package core
+
+import (
+	"time"
+
+	"github.com/spillway-go/spillway/codel"
+	"github.com/spillway-go/spillway/pid"
+)
+
+// Config of a lane: the leaves' own types; every one must be valid.
+type Config struct {
+	Limit    pid.LimitConfig
+	Queue    codel.Config
+	Gate     pid.GateConfig
+	Deadline time.Duration // 0: measured
+}
+
+// Lane is the pure state machine of one lane. It is not safe for concurrent
+// use: its owner has a lock. Times may go backwards, which counts as standing
+// still.
+//
+// Calls that are settled while they wait (granted, expired, evicted, closed)
+// are gathered in a list that the owner takes with Settled after each method
+// that may settle somebody, and tells after he unlocked.
+type Lane struct {
+	cfg   Config
+	limit pid.Limit
+	gate  gate
+	ratio pid.ShedRatio
+	queue *codel.Queue[*Call]
+
+	now      time.Duration  // the latest that was seen
+	slots    int            // the limit in force, as of the last tick
+	inflight int            // slots taken
+	law      pid.LimitState // as of the last tick
+	closed   bool
+
+	signal    float64 // shed ratio that the signals ask for
+	signalWho string  // the one that asks for most
+
+	settledHead, settledTail *Call
+
+	tick  ticks
+	count Counters
+}
+
+// epoch anchors the lane's Durations for the queue, which is told points in
+// time. Any point will do.
+var epoch = time.Unix(0, 0)
+
+func at(now time.Duration) time.Time { return epoch.Add(now) }
+
+// New returns an idle lane. limit nil means the law of cfg.Limit.
+func New(cfg Config, limit pid.Limit) (*Lane, error) {
+	l := &Lane{queue: codel.New[*Call](cfg.Queue)}
+	l.gate.set(0)
+	if err := l.Reconfigure(cfg, limit); err != nil {
+		return nil, err
+	}
+	return l, nil
+}
+
+// Reconfigure changes the config while the lane runs: who runs, who waits and
+// what was measured stay. The limit's law starts anew only if its config
+// changed, or when another law is handed in.
+func (l *Lane) Reconfigure(cfg Config, limit pid.Limit) error {
+	if limit == nil {
+		limit = l.limit
+		if limit == nil || cfg.Limit != l.cfg.Limit {
+			fresh, err := pid.NewLimit(cfg.Limit)
+			if err != nil {
+				return err
+			}
+			limit = fresh
+		}
+	}
+	l.cfg, l.limit = cfg, limit
+	l.queue.SetConfig(cfg.Queue)
+	l.follow()
+	return nil
+}
+
+// follow takes over what the limit's law has decided. The queue's bound
+// follows the limit, unless it was given.
+func (l *Lane) follow() {
+	l.slots, l.law = max(l.limit.Limit(), 1), pid.LimitState{}
+	if e, ok := l.limit.(pid.Explainer); ok {
+		l.law = e.State()
+	}
+	if c := l.cfg.Queue.Capacity; c > 0 {
+		l.queue.SetCapacity(c)
+	} else {
+		l.queue.SetCapacity(max(codel.DefaultCapacity, 4*l.slots))
+	}
+}
+
+// Offer is the gate: it counts an arrival and tells whether its rank is shed.
+// It needs no clock. A ghost is counted and let through.
+func (l *Lane) Offer(rank int, hash uint32, ghost bool) (shed bool) {
+	l.tick.in++
+	l.count.Tiers[rank/NumCohorts].Arrived++
+	if !l.gate.offer(rank, hash) {
+		return false
+	}
+	l.tick.rejected++
+	l.refused(rank/NumCohorts, ReasonPriority, ghost)
+	return true
+}
+
+// Refuse counts an arrival that never came to the gate: its owner shed it.
+func (l *Lane) Refuse(rank int, why Reason, ghost bool) {
+	l.count.Tiers[rank/NumCohorts].Arrived++
+	l.refused(rank/NumCohorts, why, ghost)
+}
+
+// Gone counts an arrival whose caller had left before it came to the gate.
+func (l *Lane) Gone(rank int) {
+	l.count.Tiers[rank/NumCohorts].Arrived++
+	l.count.Tiers[rank/NumCohorts].Left++
+}
+
+// Unslotted counts a call that runs in shadow without a slot from now on,
+// because Offer or Refuse said no.
+func (l *Lane) Unslotted(c *Call) {
+	c.State = Refused
+	l.overrun(c)
+}
+
+// overrun counts a ghost that runs though the lane has no slot for it.
+func (l *Lane) overrun(c *Call) {
+	c.overrun = true
+	l.count.Overrun += c.Cost
+	l.count.Tiers[c.Tier()].Admitted++
+}
+
+// Arrive brings a call that passed the gate: it gets its slots at once
+// (Running), a place in the queue (Waiting), or is shed (Refused). chance is
+// uniform in [0,1) and jitters its allowance. Without wait it is never queued.
+// A waiter of a worse tier may be settled, see Settled.
+func (l *Lane) Arrive(now time.Duration, c *Call, chance float64, wait bool) State {
+	l.advance(now)
+	c.Arrived, c.Started, c.State, c.settled = l.now, l.now, Idle, nil
+	switch {
+	case l.closed:
+		l.shed(c, ReasonClosed)
+	case l.first(c) && l.fits(c):
+		l.start(c)
+	case !wait:
+		l.tick.blocked++
+		l.tick.lost++
+		l.shed(c, ReasonLimit)
+	default:
+		l.tick.blocked++
+		l.enqueue(c, chance)
+	}
+	if c.Ghost && c.State != Running {
+		l.overrun(c)
+	}
+	return c.State
+}
+
+// first tells whether nobody in the queue goes before c. Equal tiers wait
+// behind the waiters, or whoever releases and comes back at once would always
+// overtake them.
+func (l *Lane) first(c *Call) bool {
+	if l.queue.Len() == 0 {
+		return true
+	}
+	return c.Tier() < l.queue.Peek(at(l.now)).Tier
+}
+
+// fits tells whether the call's slots are free. One that costs more than the
+// whole limit runs alone, for else it would never run.
+func (l *Lane) fits(c *Call) bool {
+	return !l.law.Resting && (l.inflight+c.Cost <= l.slots || l.inflight == 0)
+}
+
+func (l *Lane) start(c *Call) {
+	l.inflight += c.Cost
+	c.State, c.Started, c.inflight = Running, l.now, l.inflight
+	l.tick.out++
+	l.tick.peak = max(l.tick.peak, l.inflight)
+	l.count.Wait.Add(c.Waited())
+	if c.overrun {
+		c.overrun = false
+		l.count.Overrun -= c.Cost
+	} else {
+		l.count.Tiers[c.Tier()].Admitted++
+	}
+}
+
+func (l *Lane) enqueue(c *Call, chance float64) {
+	remaining := l.patience()
+	if c.Deadline > 0 {
+		remaining = c.Deadline - l.now
+	}
+	c.item.Value, c.item.Tier = c, c.Tier()
+	c.item.Allowance = l.cfg.Queue.Allow(remaining, l.queue.Mode() == codel.LIFO, chance)
+	evicted, ok := l.queue.Push(at(l.now), &c.item)
+	if evicted != nil {
+		l.tick.lost++
+		l.settleShed(evicted.Value, ReasonEvicted)
+	}
+	if !ok {
+		l.tick.lost++
+		l.shed(c, ReasonQueueFull)
+		return
+	}
+	c.State = Waiting
+}
+
+// patience is how long a caller waits who does not say.
+func (l *Lane) patience() time.Duration {
+	if l.cfg.Deadline > 0 {
+		return l.cfg.Deadline
+	}
+	base := l.law.Baseline
+	if base <= 0 {
+		return time.Second
+	}
+	return min(max(10*base, 20*time.Millisecond), time.Second)
+}
+
+// Leave takes out a call whose caller has gone. If it was granted meanwhile
+// its slots go to the next one, and no sample is taken.
+func (l *Lane) Leave(now time.Duration, c *Call) {
+	l.advance(now)
+	tier := &l.count.Tiers[c.Tier()]
+	switch c.State {
+	case Waiting:
+		l.queue.Remove(&c.item)
+		tier.Left++
+	case Running:
+		l.inflight -= c.Cost
+		tier.Admitted--
+		tier.Left++
+	}
+	c.State = Idle
+	l.grant()
+}
+
+// Release ends a call that runs. Ghosts may be in any state: what the lane
+// still has of them is taken back.
+func (l *Lane) Release(now time.Duration, c *Call, o Outcome) {
+	l.advance(now)
+	tier := &l.count.Tiers[c.Tier()]
+	tier.Outcomes[o]++
+	if c.overrun {
+		c.overrun = false
+		l.count.Overrun -= c.Cost
+	}
+	switch c.State {
+	case Waiting:
+		l.queue.Remove(&c.item)
+	case Running:
+		l.inflight -= c.Cost
+		l.sample(c, o)
+	}
+	c.State = Idle
+	l.grant()
+}
+
+// sample shows the limit's law how the call came out.
+func (l *Lane) sample(c *Call, o Outcome) {
+	service := max(0, l.now-c.Started)
+	switch o {
+	case Success:
+		l.count.Service.Add(service)
+		l.limit.Observe(pid.Sample{Service: service, Inflight: c.inflight})
+		l.tick.lastGood = l.now
+	case Overload:
+		l.limit.Observe(pid.Sample{Service: service, Inflight: c.inflight, Overload: true})
+	}
+	if o != Ignore {
+		l.tick.lastDone = l.now
+	}
+}
+
+// advance moves the lane's time and the measure of how its slots were used.
+func (l *Lane) advance(now time.Duration) {
+	if now > l.now {
+		l.tick.area += float64(l.inflight) * (now - l.now).Seconds()
+		l.now = now
+	}
+}
+
+// Close sheds all waiters and every later arrival. What runs may be released.
+func (l *Lane) Close(now time.Duration) {
+	l.advance(now)
+	l.closed = true
+	for it := l.queue.Pop(at(l.now)); it != nil; it = l.queue.Pop(at(l.now)) {
+		l.settleShed(it.Value, ReasonClosed)
+	}
+}

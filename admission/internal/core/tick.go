@@ -1,0 +1,150 @@
+package core
+
+import (
+	"math"
+	"time"
+
+	"github.com/spillway-go/spillway/codel"
+	"github.com/spillway-go/spillway/pid"
+)
+
+// TickPeriod is how often Tick should be called while the lane is not idle.
+const TickPeriod = pid.TickPeriod
+
+// ticks is what the lane measures between ticks, and what follows from it.
+type ticks struct {
+	area         float64 // slot-seconds used, total
+	blocked      uint64  // arrivals that found no slot, total
+	lost         uint64  // expired, evicted, refused by the queue, total
+	in, rejected uint64  // past the gate, shed by it, total
+	out          uint64  // granted, total
+	peak         int     // most slots taken since the last tick
+
+	at     time.Duration // of the last tick
+	busyAt time.Duration // of the last tick that was not idle
+	gateAt time.Duration // of the gate's last tick
+	gate   ticksSeen     // the totals then
+
+	wait     float64 // smoothed sojourn of those granted, seconds
+	service  recent
+	median   time.Duration // service time, lately
+	lastDone time.Duration // a call came out
+	lastGood time.Duration // with success
+	peakSeen int           // most slots taken in the tick before
+}
+
+type ticksSeen struct {
+	area                    float64
+	lost, in, rejected, out uint64
+}
+
+// waited takes in the sojourn of a call granted from the queue.
+func (t *ticks) waited(d time.Duration) { t.wait += 0.05 * (d.Seconds() - t.wait) }
+
+// Tick is the lane's loop: expire the queue, move the limit, set the gate,
+// grant. chance is uniform in [0,1). It should come every TickPeriod; the
+// order keeps limit and gate apart, which move on different time scales.
+func (l *Lane) Tick(now time.Duration, chance float64) {
+	l.advance(now)
+	l.expire()
+	l.limit.Tick(l.now, pid.Usage{
+		Area: l.tick.area, Blocked: l.tick.blocked, Lost: l.tick.lost,
+		Deadline: l.patience(), Chance: chance,
+	})
+	l.follow()
+	if dt := l.now - l.tick.gateAt; dt >= pid.RatioPeriod || l.tick.gateAt == 0 {
+		l.tickGate(dt)
+		l.measure(dt)
+	}
+	l.tick.peakSeen, l.tick.peak = l.tick.peak, l.inflight
+	l.tick.at = l.now
+	l.grant()
+	if !l.Idle() {
+		l.tick.busyAt = l.now
+	}
+}
+
+// TickedAt is when the last tick was.
+func (l *Lane) TickedAt() time.Duration { return l.tick.at }
+
+// IdleFor is how long no tick has found anything to do.
+func (l *Lane) IdleFor() time.Duration { return l.now - l.tick.busyAt }
+
+// tickGate sets the threshold from the larger of what the lane itself and the
+// signals ask for.
+func (l *Lane) tickGate(dt time.Duration) {
+	t, was := &l.tick, l.tick.gate
+	t.gate = ticksSeen{t.area, t.lost, t.in, t.rejected, t.out}
+	t.gateAt = l.now
+	if dt <= 0 {
+		return
+	}
+	l.gate.decay(dt)
+	own := 0.0
+	if l.cfg.Gate.Law != "off" {
+		limit := l.slots
+		if l.law.Resting {
+			limit = 0
+		}
+		rejected := t.rejected - was.rejected
+		own = l.ratio.Tick(dt, pid.Flow{
+			In: t.in - was.in - rejected, Rejected: rejected, Out: t.out - was.out, Lost: t.lost - was.lost,
+			Inflight: (t.area - was.area) / dt.Seconds(), Limit: limit,
+			Queued: l.queue.Len(), Allowance: l.allowance(), Probing: l.law.Probing,
+		})
+	}
+	l.gate.set(max(own, l.signal))
+}
+
+// allowance is how long a waiter without a deadline of its own may wait, less
+// the jitter.
+func (l *Lane) allowance() time.Duration {
+	return l.cfg.Queue.Allow(l.patience(), l.queue.Mode() == codel.LIFO, 0.5)
+}
+
+// serviceMemory is the time constant, in seconds, of what "lately" means for
+// the median service time.
+const serviceMemory = 10
+
+func (l *Lane) measure(dt time.Duration) {
+	t := &l.tick
+	t.service.look(&l.count.Service, math.Exp(-dt.Seconds()/serviceMemory))
+	t.median = t.service.quantile(0.5)
+	if l.now-t.lastDone > max(time.Second, 2*t.median) {
+		t.median = 0
+	}
+	if l.queue.Len() == 0 {
+		t.wait *= math.Exp(-dt.Seconds())
+	}
+}
+
+// Expected is how long a request that comes now would take: the wait if there
+// is one, and the median service time. A request with less time left is dead
+// on arrival. It is 0 while nothing came out for a second or two medians: an
+// estimate nobody can confirm must not keep the lane shut.
+func (l *Lane) Expected() time.Duration {
+	if l.queue.Len() == 0 || l.tick.median == 0 {
+		return l.tick.median
+	}
+	return l.tick.median + time.Duration(l.tick.wait*float64(time.Second))
+}
+
+// SetSignals tells the shed ratio that the signals ask for, and which asks
+// for most. It takes effect at the next tick.
+func (l *Lane) SetSignals(ratio float64, who string) { l.signal, l.signalWho = ratio, who }
+
+// Idle tells whether ticks can pause: nobody runs or waits, nothing came since
+// the last tick, and the gate is open.
+func (l *Lane) Idle() bool {
+	return l.inflight == 0 && l.count.Overrun == 0 && l.queue.Len() == 0 &&
+		l.gate.ratio == 0 && l.signal == 0 && !l.law.Resting && l.tick.in == l.tick.gate.in
+}
+
+// SinceGood is how long ago a call last came out well; 0 while the lane does
+// not shed for want of answers: nothing runs, or answers flow.
+func (l *Lane) SinceGood() time.Duration {
+	if l.inflight == 0 {
+		return 0
+	}
+	return l.now - l.tick.lastGood
+}

@@ -1,0 +1,110 @@
+package admission
+
+import (
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/spillway-go/spillway/admission/internal/core"
+	"github.com/spillway-go/spillway/scorecard"
+)
+
+// lane is the shell of a core.Lane: one short lock, the entries of its
+// requests, and what is read without the lock.
+//
+// Lock order: a lane's lock is the innermost. Under it nothing else is locked,
+// nobody is woken and no user code runs, but a Limit of his own.
+type lane struct {
+	name string
+
+	mu struct {
+		sync.Mutex
+		core   *core.Lane
+		free   *entry  // a list by entry.next
+		chance float64 // the last jitter, see next
+		asleep bool    // ticks pause until somebody comes
+		wake   time.Duration
+		limit  int // when last seen, for the hook
+	}
+
+	open     atomic.Bool  // the gate sheds nobody: as of the last tick
+	expected atomic.Int64 // core.Expected as of the last tick, nanoseconds
+	refusals atomic.Pointer[refusals]
+}
+
+// entry is the shell's part of a request that came as far as the lane. Entries
+// are reused; gen tells the ticket of one use from those of earlier ones.
+type entry struct {
+	call  core.Call
+	gen   atomic.Uint64
+	lane  *lane
+	ctrl  *Controller
+	ready chan struct{} // told once when a waiter is settled
+	next  *entry
+
+	hold    scorecard.Hold
+	request Request // only kept for stages
+	entered int     // of them
+	plan    *plan   // whose stages they are
+}
+
+// takeLocked returns an unused entry.
+func (l *lane) takeLocked(c *Controller) *entry {
+	e := l.mu.free
+	if e == nil {
+		e = &entry{lane: l, ctrl: c, ready: make(chan struct{}, 1)}
+		e.call.Owner = e
+		return e
+	}
+	l.mu.free, e.next = e.next, nil
+	return e
+}
+
+func (l *lane) putLocked(e *entry) {
+	e.next, l.mu.free = l.mu.free, e
+}
+
+// chanceLocked is the next number of the golden-ratio sequence: more evenly
+// spread over [0,1) than random numbers, which is what jitter is for.
+func (l *lane) chanceLocked() float64 {
+	const goldenRatio = 0.6180339887498949
+	l.mu.chance += goldenRatio
+	if l.mu.chance >= 1 {
+		l.mu.chance--
+	}
+	return l.mu.chance
+}
+
+// wakeLocked tells whether the loop must look at this lane earlier than it
+// means to: its ticks pause, or a waiter expires before the next one.
+func (l *lane) wakeLocked() bool {
+	if l.mu.asleep {
+		l.mu.asleep = false
+		l.mu.wake = 0
+		return true
+	}
+	if at, ok := l.mu.core.NextExpiry(); ok && at < l.mu.wake {
+		l.mu.wake = at
+		return true
+	}
+	return false
+}
+
+// tell wakes the callers of settled calls. It is called after unlocking. Next
+// is read before the wake-up, since a woken caller may reuse the call.
+func tell(settled *core.Call) {
+	for c := settled; c != nil; {
+		next := c.Next()
+		c.Owner.(*entry).ready <- struct{}{}
+		c = next
+	}
+}
+
+// load is what stages are shown.
+func (l *lane) load(now time.Time) Load {
+	l.mu.Lock()
+	inflight, limit, queued, pressure := l.mu.core.Load()
+	ratio := l.mu.core.ShedRatio()
+	l.mu.Unlock()
+	return Load{Now: now, Inflight: inflight, Limit: limit, Queued: queued, Pressure: pressure, ShedRatio: ratio}
+}

@@ -1,0 +1,133 @@
+package admission
+
+import (
+	"math"
+	"slices"
+	"time"
+
+	"github.com/spillway-go/spillway/admission/internal/core"
+)
+
+// loop is the controller's one goroutine: it ticks the lanes, expires waiters
+// and steps the signals. One timer serves all of it. An idle controller sleeps
+// until somebody comes.
+func (c *Controller) loop() {
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	for {
+		select {
+		case <-c.done:
+			return
+		case <-c.poke:
+		case <-timer.C:
+		}
+		now := c.now()
+		c.cohorts.Store(cohortEpoch(c.start.Add(now)))
+		wake := c.stepSignals(now)
+		for _, l := range c.serving() {
+			wake = min(wake, c.turn(l, now))
+		}
+		if wake < forever {
+			timer.Reset(max(wake-c.now(), 0))
+		} else {
+			timer.Stop()
+		}
+	}
+}
+
+const forever = time.Duration(math.MaxInt64)
+
+// serving lists the lanes and forgets those that were removed and have drained.
+func (c *Controller) serving() []*lane {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	lanes := c.plan.Load().lanes
+	c.mu.lanes = slices.DeleteFunc(slices.Clone(c.mu.lanes), func(l *lane) bool {
+		if lanes[l.name] == l {
+			return false
+		}
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		return l.mu.core.Idle()
+	})
+	return c.mu.lanes
+}
+
+// sleepAfter is how long a lane must be idle before its ticks pause. Long
+// enough that a service of one request in a few seconds still has a steady
+// loop, for a pause discards what the limit's law was measuring.
+const sleepAfter = 15 * time.Second
+
+// turn does what is due in a lane and returns when it wants to be seen next.
+func (c *Controller) turn(l *lane, now time.Duration) time.Duration {
+	l.mu.Lock()
+	k := l.mu.core
+	if l.mu.asleep {
+		l.mu.Unlock()
+		return forever
+	}
+	ticked := l.tickLocked(now)
+	settled := k.Settled()
+	if ticked && k.IdleFor() > sleepAfter {
+		l.mu.asleep, l.mu.wake = true, forever
+		l.expected.Store(0)
+	}
+	wake := l.mu.wake
+	from, to, why := l.mu.limit, k.Limit(), k.LimitWhy()
+	l.mu.limit = to
+	ratio, binding, since := k.ShedRatio(), k.Binding(), k.SinceGood()
+	l.mu.Unlock()
+	tell(settled)
+	if ticked {
+		c.publish(l, ratio, binding, since)
+	}
+	if from != to && from != 0 {
+		c.card.SetLimit(l.name, to)
+		if c.opts.hooks.Limit != nil {
+			c.opts.hooks.Limit(LimitMove{Lane: l.name, From: from, To: to, Why: why})
+		}
+	}
+	return wake
+}
+
+// tickLocked ticks the lane if that is due, else expires its waiters, and sets
+// when to look again.
+func (l *lane) tickLocked(now time.Duration) (ticked bool) {
+	k := l.mu.core
+	if now >= k.TickedAt()+core.TickPeriod {
+		k.Tick(now, l.chanceLocked())
+		l.expected.Store(int64(k.Expected()))
+		ticked = true
+	} else {
+		k.Expire(now)
+	}
+	l.mu.wake = k.TickedAt() + core.TickPeriod
+	if at, ok := k.NextExpiry(); ok {
+		l.mu.wake = min(l.mu.wake, at)
+	}
+	return ticked
+}
+
+// publish makes what a tick has found visible where no lock is taken.
+func (c *Controller) publish(l *lane, ratio float64, binding string, since time.Duration) {
+	open := ratio == 0
+	if was := l.open.Swap(open); was != open {
+		c.pressed()
+		if c.opts.hooks.Gate != nil {
+			c.opts.hooks.Gate(GateEdge{Lane: l.name, Ratio: ratio, Binding: binding})
+		}
+	}
+	base := hintBase(since)
+	if t := l.refusals.Load(); t.base != base || binding != "" && t.binding != binding {
+		l.refusals.Store(newRefusals(l.name, base, binding))
+	}
+}
+
+// pressed tells the scorecard whether any lane sheds.
+func (c *Controller) pressed() {
+	shedding := false
+	for _, l := range c.plan.Load().lanes {
+		shedding = shedding || !l.open.Load()
+	}
+	c.card.SetPressed(shedding)
+}

@@ -1,0 +1,151 @@
+package admission
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/spillway-go/spillway/pid"
+	"github.com/spillway-go/spillway/regulators"
+)
+
+// Option gives a [Controller] behaviour; data is in [Config].
+type Option func(*options) error
+
+type options struct {
+	logger  *slog.Logger
+	hooks   Hooks
+	stages  []Stage
+	signals map[string]regulators.Signal
+	limits  map[string]pid.Limit
+}
+
+// WithLogger sets where edges are logged: a signal lost and found, a config
+// applied. Never per request. Nil discards, as does leaving it out.
+func WithLogger(l *slog.Logger) Option {
+	return func(o *options) error {
+		if l != nil {
+			o.logger = l
+		}
+		return nil
+	}
+}
+
+// WithHooks sets callbacks, see [Hooks].
+func WithHooks(h Hooks) Option {
+	return func(o *options) error { o.hooks = h; return nil }
+}
+
+// WithStages adds the user's own decisions; they are asked in this order,
+// after the scorecard and before the gate.
+func WithStages(stages ...Stage) Option {
+	return func(o *options) error {
+		for i, s := range stages {
+			if s == nil {
+				return fmt.Errorf("admission: stage %d is nil", i)
+			}
+		}
+		o.stages = append(o.stages, stages...)
+		return nil
+	}
+}
+
+// WithSignal brings in a signal under a name. Config.Regulators may bind the
+// name to lanes and a setpoint; without an entry there it acts on all lanes at
+// setpoint 1. The signal is polled on a goroutine of its own, never on a
+// request's way.
+func WithSignal(name string, s regulators.Signal) Option {
+	return func(o *options) error {
+		switch _, twice := o.signals[name]; {
+		case name == "":
+			return errors.New("admission: a signal's name is empty")
+		case s == nil:
+			return fmt.Errorf("admission: signal %q is nil", name)
+		case twice:
+			return fmt.Errorf("admission: signal %q is given twice", name)
+		}
+		if o.signals == nil {
+			o.signals = map[string]regulators.Signal{}
+		}
+		o.signals[name] = s
+		return nil
+	}
+}
+
+// WithLimit gives a lane a limit law of the user's own instead of the one its
+// config names. The lane calls it under its lock.
+func WithLimit(lane string, l pid.Limit) Option {
+	return func(o *options) error {
+		if l == nil {
+			return fmt.Errorf("admission: the limit of lane %q is nil", lane)
+		}
+		if o.limits == nil {
+			o.limits = map[string]pid.Limit{}
+		}
+		o.limits[laneName(lane)] = l
+		return nil
+	}
+}
+
+// Load is what a [Stage] is shown of the request's lane.
+type Load struct {
+	Now       time.Time
+	Inflight  int     // slots taken
+	Limit     int     // slots there are
+	Queued    int     // waiters
+	Pressure  float64 // (inflight + queued) / limit
+	ShedRatio float64 // share of arrivals that the gate sheds
+}
+
+// Stage is a decision of the user's over whole requests. It is called on the
+// request's goroutine, without any lock held, so its methods must be safe for
+// concurrent use and should not block. r is valid only during the call.
+//
+// An Enter that returns nil is followed by exactly one Exit, whatever becomes
+// of the request; Exits run in reverse order, with outcome Ignore where a
+// later step shed the request. An error sheds it: a *[ShedError] keeps its
+// Reason, any other is wrapped with reason "stage". A panic in Enter passes
+// through to the caller once everything taken was given back.
+type Stage interface {
+	Name() string
+	Enter(l Load, r *Request) error
+	Exit(l Load, r *Request, o Outcome)
+}
+
+// Hooks are optional callbacks. They run after unlocking, on the goroutine
+// named below; they must not block, since somebody waits for them, and may
+// call any method of the Controller but Close.
+type Hooks struct {
+	// Shed is called for each shed request, on its own goroutine, and in mode
+	// Shadow for each that would have been.
+	Shed func(context.Context, Refusal)
+	// Limit is called on the loop's goroutine when a lane's limit has moved.
+	Limit func(LimitMove)
+	// Gate is called on the loop's goroutine when a lane begins to shed by
+	// priority or ends.
+	Gate func(GateEdge)
+}
+
+// Refusal is one shed request.
+type Refusal struct {
+	Request Request
+	Err     *ShedError
+	Cause   error // what the scorecard or a stage said, if it was they
+	Shadow  bool  // it ran all the same
+}
+
+// LimitMove says how a limit moved and why.
+type LimitMove struct {
+	Lane     string
+	From, To int
+	Why      string // a constant phrase
+}
+
+// GateEdge says that a gate began (Ratio > 0) or ended (Ratio 0) shedding.
+type GateEdge struct {
+	Lane    string
+	Ratio   float64
+	Binding string // the signal that asks for it; "queue" is the lane itself
+}

@@ -1,0 +1,121 @@
+package admission
+
+import (
+	"math/rand/v2"
+	"reflect"
+	"sync/atomic"
+	"time"
+)
+
+// refusals are a lane's prepared errors: for each reason a table of values
+// that differ in their retry hint alone, so that a refusal allocates nothing
+// and those refused together do not come back together.
+type refusals struct {
+	base    time.Duration // of the hints
+	binding string        // the stage of reason priority
+	errs    [NumReasons][hints]*ShedError
+	never   [NumReasons]*ShedError // do not try again
+}
+
+const (
+	hints = 16
+	// retryMin and retryMax bound the base of the hints: a second while
+	// answers flow, since most overload is a burst, and up to ten when
+	// nothing comes out, since what helps after a stop is that the retries
+	// come when it is over.
+	retryMin = time.Second
+	retryMax = 10 * time.Second
+)
+
+// stages of the reasons that have one of their own.
+var reasonStage = [NumReasons]string{
+	ReasonDeadline: "deadline", ReasonTenantCap: "scorecard", ReasonPriority: "gate",
+	ReasonLimit: "limit", ReasonQueueFull: "queue", ReasonQueueTimeout: "queue",
+	ReasonEvicted: "queue", ReasonClosed: "controller",
+}
+
+// newRefusals prepares the errors of a lane for a base hint, which is jittered
+// by half of it to both sides.
+func newRefusals(lane string, base time.Duration, binding string) *refusals {
+	t := &refusals{base: base, binding: binding}
+	for r := range NumReasons {
+		e := ShedError{Reason: r, Stage: reasonStage[r], Lane: lane}
+		switch {
+		case r == ReasonClosed:
+			e.Err = ErrClosed
+		case r == ReasonPriority && binding != "":
+			e.Stage = binding
+		}
+		t.errs[r], t.never[r] = e.spread(base)
+	}
+	return t
+}
+
+// spread makes the variants of e that differ in their hint.
+func (e ShedError) spread(base time.Duration) (table [hints]*ShedError, never *ShedError) {
+	for i := range table {
+		v := e
+		if e.Reason != ReasonDeadline {
+			v.RetryAfter = base/2 + base*time.Duration(i)/(hints-1)
+		}
+		table[i] = &v
+	}
+	v := e
+	if e.Reason != ReasonDeadline {
+		v.RetryAfter = -1
+	}
+	return table, &v
+}
+
+// hintBase rounds a wish for a hint to a step coarse enough that the tables
+// are seldom made anew.
+func hintBase(wish time.Duration) time.Duration {
+	return min(max(wish.Round(time.Second), retryMin), retryMax)
+}
+
+// retries tells whether a refused request should be told to try again: the
+// lowest tiers and what is a retry already should not, or retries would feed
+// the overload.
+func retries(rank, attempt int) bool { return attempt == 0 && rank < int(T4)*NumCohorts }
+
+// pick returns the error for one request.
+func (t *refusals) pick(why Reason, rank, attempt int) *ShedError {
+	if !retries(rank, attempt) {
+		return t.never[why]
+	}
+	return t.errs[why][rand.Uint32()%hints]
+}
+
+// stageErrors remembers, for a stage, the last error it returned and what was
+// made of it: stages tend to return the same few values, and a refusal should
+// not allocate.
+type stageErrors struct{ last atomic.Pointer[stageError] }
+
+type stageError struct {
+	err   error
+	lane  *lane
+	base  time.Duration
+	errs  [hints]*ShedError
+	never *ShedError
+}
+
+func (s *stageErrors) wrap(l *lane, stage string, err error, rank, attempt int) *ShedError {
+	base := l.refusals.Load().base
+	w := s.last.Load()
+	if w == nil || w.lane != l || w.base != base || !same(w.err, err) {
+		e := ShedError{Reason: ReasonStage, Stage: stage, Lane: l.name, Err: err}
+		if own, ok := err.(*ShedError); ok {
+			e.Reason, e.Err = min(own.Reason, NumReasons-1), own.Err
+		}
+		w = &stageError{err: err, lane: l, base: base}
+		w.errs, w.never = e.spread(base)
+		s.last.Store(w)
+	}
+	if !retries(rank, attempt) {
+		return w.never
+	}
+	return w.errs[rand.Uint32()%hints]
+}
+
+// same compares two errors that may be of a type that cannot be compared.
+func same(a, b error) bool { return reflect.TypeOf(b).Comparable() && a == b }

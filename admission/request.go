@@ -1,0 +1,21 @@
+package admission
+
+import "github.com/spillway-go/spillway/scorecard"
+
+// Request says what is known of a request before it runs. The zero value is a
+// request of unclassified priority in the default lane, of cost 1. It is
+// passed by value and not kept after its ticket is released.
+type Request struct {
+	Lane     string   // a lane of the Config; "" is "default"; another name is an error
+	Priority Priority // zero: the caller's entry in the Config, else its default
+
+	Tenant string // who is charged; "" is a tenant like any other
+	Caller string // the calling service
+	Op     string // the operation, a route or a method: few distinct values
+	Key    string // what the request is about, stable over its retries; feeds the gate's hash
+
+	Cost    int             // slots it takes; zero is one, negative an error
+	Bytes   int64           // payload, for guards that count bytes; negative is an error
+	Attempt int             // 0 for the first try, n for the n-th retry; negative is an error
+	Tags    []scorecard.Tag // more facts for the scorecard's rules
+}

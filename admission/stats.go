@@ -1,0 +1,132 @@
+package admission
+
+import (
+	"time"
+
+	"github.com/spillway-go/spillway/admission/internal/core"
+	"github.com/spillway-go/spillway/pid"
+	"github.com/spillway-go/spillway/scorecard"
+)
+
+// Stats is what a controller has done and how it stands: each lane's part is
+// one consistent snapshot. Counters only grow.
+type Stats struct {
+	Mode    Mode
+	Exempt  uint64      // requests that were counted and nothing else
+	Lanes   []LaneStats // by name
+	Signals []SignalStats
+	Rules   []scorecard.Count
+	Tenants []scorecard.TenantCount // those refused most, then those that hold most
+}
+
+// LaneStats is a lane.
+type LaneStats struct {
+	Name string
+
+	Limit    int    // slots there are
+	Inflight int    // slots taken
+	Peak     int    // most slots taken of late, tens of milliseconds
+	Overrun  int    // slots' worth of requests that run in shadow without a slot
+	LimitWhy string // the limit's last decision
+	Probing  bool   // the limit is lowered for a moment to measure the baseline
+	Resting  bool   // nothing is granted for a while: all failed at the floor
+	Baseline time.Duration
+	Latency  time.Duration // geometric mean service time of the last window
+	Median   time.Duration // median service time, the last ten seconds
+
+	Queued        [NumTiers]int
+	OldestWaiter  time.Duration
+	QueueCapacity int
+	QueueMode     string  // "fifo" or "lifo"
+	Pressure      float64 // age of the oldest waiter over what a waiter may wait
+
+	ShedRatio  float64  // share of arrivals that the gate sheds
+	Threshold  Priority // worse priorities are shed, at it a part; zero: nobody is
+	Binding    string   // what asks for the ratio: "queue" or a signal
+	Arrivals   float64  // per second
+	Throughput float64  // per second that the whole limit could let through
+
+	Tiers   [NumTiers]TierStats
+	Wait    Histogram // of the admitted
+	Service Histogram // of those that came out as a success
+}
+
+// TierStats counts a tier's requests: Arrived = Admitted + sum of Shed + Left +
+// those that wait now.
+type TierStats = core.TierCounters
+
+// Histogram counts durations in buckets of at most a quarter octave.
+type Histogram = core.Histogram
+
+// SignalStats is a signal.
+type SignalStats struct {
+	Name     string
+	Setpoint float64
+	Pressure float64       // the last reading
+	Age      time.Duration // of it
+	Stale    bool          // it is too old, or there is none: the signal asks for nothing
+	Misses   uint64        // polls without a reading
+	Err      error         // of the last poll
+	Ratio    float64       // shed ratio it asks for
+	Terms    pid.Terms     // why
+}
+
+// topTenants is how many tenants Stats lists.
+const topTenants = 20
+
+// Stats takes a snapshot. It locks one lane after the other for about a
+// microsecond each; call it as often as a scraper would, not per request.
+func (c *Controller) Stats() Stats {
+	if c == nil {
+		return Stats{Mode: Off}
+	}
+	p := c.plan.Load()
+	s := Stats{Mode: p.cfg.Mode, Exempt: c.exempt.Load(), Rules: c.card.Counts(), Tenants: c.card.Top(topTenants)}
+	c.mu.Lock()
+	lanes := c.mu.lanes
+	c.mu.Unlock()
+	for _, l := range lanes {
+		s.Lanes = append(s.Lanes, l.stats(c.now()))
+	}
+	for _, sig := range c.signals {
+		sig.seen.mu.Lock()
+		st := sig.seen.stats
+		sig.seen.mu.Unlock()
+		st.Misses = sig.misses.Load()
+		s.Signals = append(s.Signals, st)
+	}
+	return s
+}
+
+// Lane returns a lane's part; false if there is none of that name.
+func (s Stats) Lane(name string) (LaneStats, bool) {
+	for _, l := range s.Lanes {
+		if l.Name == laneName(name) {
+			return l, true
+		}
+	}
+	return LaneStats{}, false
+}
+
+func (l *lane) stats(now time.Duration) LaneStats {
+	var v core.View
+	l.mu.Lock()
+	l.mu.core.View(now, &v)
+	l.mu.Unlock()
+	s := LaneStats{
+		Name:  l.name,
+		Limit: v.Limit, Inflight: v.Inflight, Peak: v.Peak, Overrun: v.Overrun,
+		LimitWhy: v.LimitState.Why, Probing: v.LimitState.Probing, Resting: v.LimitState.Resting,
+		Baseline: v.LimitState.Baseline, Latency: v.LimitState.Latency, Median: v.Median,
+		Queued: v.Queued, QueueCapacity: v.Capacity, QueueMode: v.Mode.String(), Pressure: v.Pressure,
+		ShedRatio: v.ShedRatio, Binding: v.Binding, Arrivals: v.Arrivals, Throughput: v.Throughput,
+		Tiers: v.Tiers, Wait: v.Wait, Service: v.Service,
+	}
+	for _, age := range v.HeadAge {
+		s.OldestWaiter = max(s.OldestWaiter, age)
+	}
+	if v.Threshold < core.NumRanks {
+		s.Threshold = NewPriority(Tier(v.Threshold/NumCohorts), v.Threshold%NumCohorts)
+	}
+	return s
+}

@@ -1,0 +1,182 @@
+package admission
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spillway-go/spillway/scorecard"
+)
+
+const (
+	defaultTenants = 10_000
+	defaultPeriod  = 500 * time.Millisecond
+	maxDeadline    = time.Hour
+)
+
+// withDefaults returns a copy with every default filled in; nothing in it is
+// shared with c.
+func (c Config) withDefaults() Config {
+	lanes := map[string]LaneConfig{defaultLane: {}}
+	for name, l := range c.Lanes {
+		lanes[laneName(name)] = l
+	}
+	for name, l := range lanes {
+		l.Limit = l.Limit.WithDefaults()
+		l.Queue = l.Queue.WithDefaults()
+		// The queue's bound follows the limit where it was left out.
+		l.Queue.Capacity = c.Lanes[name].Queue.Capacity
+		l.Gate = l.Gate.WithDefaults()
+		lanes[name] = l
+	}
+	c.Lanes = lanes
+	if c.Priorities.Default == 0 {
+		c.Priorities.Default = tierOnly(T3)
+	}
+	if c.Priorities.UntrustedMax == 0 {
+		c.Priorities.UntrustedMax = tierOnly(T3)
+	}
+	c.Priorities.Callers = maps.Clone(c.Priorities.Callers)
+	c.Scorecard.Rules = slices.Clone(c.Scorecard.Rules)
+	if c.Scorecard.MaxTenants == 0 {
+		c.Scorecard.MaxTenants = defaultTenants
+	}
+	regulators := make(map[string]RegulatorConfig, len(c.Regulators))
+	for name, r := range c.Regulators {
+		r.Lanes = slices.Clone(r.Lanes)
+		regulators[name] = r.withDefaults()
+	}
+	c.Regulators = regulators
+	return c
+}
+
+func (r RegulatorConfig) withDefaults() RegulatorConfig {
+	if r.Setpoint == 0 {
+		r.Setpoint = 1
+	}
+	if r.Period == 0 {
+		r.Period = defaultPeriod
+	}
+	if r.Timeout == 0 {
+		r.Timeout = r.Period
+	}
+	if r.MaxAge == 0 {
+		r.MaxAge = 3 * r.Period
+	}
+	return r
+}
+
+// Validate reports everything that is wrong with the config, each with field,
+// value and rule. Names of signals are checked by [New], which knows them.
+func (c Config) Validate() error {
+	var v problems
+	if c.Mode > Off {
+		v.add("mode", c.Mode, "must be enforce, shadow or off")
+	}
+	_, plain := c.Lanes[defaultLane]
+	if _, empty := c.Lanes[""]; empty && plain {
+		v.add("lanes", `""`, `is "default", which is there too`)
+	}
+	for _, name := range slices.Sorted(maps.Keys(c.Lanes)) {
+		l, at := c.Lanes[name], fmt.Sprintf("lanes[%q]", name)
+		v.join(at, l.Limit.Validate(), l.Queue.Validate(), l.Gate.Validate())
+		if l.Deadline < 0 || l.Deadline > maxDeadline {
+			v.add(at+".deadline", l.Deadline, "must be between 0 and 1h")
+		}
+	}
+	v.priorities(c.Priorities)
+	if c.Scorecard.MaxTenants < 0 {
+		v.add("scorecard.max_tenants", c.Scorecard.MaxTenants, "must not be negative")
+	}
+	if _, err := scorecard.New(c.Scorecard.Rules...); err != nil {
+		v.join("scorecard", err)
+	}
+	for _, name := range slices.Sorted(maps.Keys(c.Regulators)) {
+		v.regulator(name, c.Regulators[name], c.Lanes)
+	}
+	return errors.Join(v...)
+}
+
+// problems gathers errors.
+type problems []error
+
+func (v *problems) add(field string, value any, rule string) {
+	*v = append(*v, fmt.Errorf("admission: %s is %v: %s", field, value, rule))
+}
+
+func (v *problems) join(at string, errs ...error) {
+	for _, err := range errs {
+		if err != nil {
+			*v = append(*v, fmt.Errorf("admission: %s: %w", at, err))
+		}
+	}
+}
+
+func (v *problems) priorities(p PriorityConfig) {
+	for _, f := range []struct {
+		name string
+		p    Priority
+	}{{"default", p.Default}, {"untrusted_max", p.UntrustedMax}} {
+		if f.p != 0 && !f.p.valid() {
+			v.add("priorities."+f.name, uint16(f.p), "is no priority; use ParsePriority or NewPriority")
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(p.Callers)) {
+		if !p.Callers[name].valid() {
+			v.add(fmt.Sprintf("priorities.callers[%q]", name), uint16(p.Callers[name]), "is no priority; use ParsePriority or NewPriority")
+		}
+		if i := strings.IndexByte(name, '*'); name == "" || i >= 0 && i != len(name)-1 {
+			v.add("priorities.callers", fmt.Sprintf("%q", name), "must be a name, or a prefix followed by *")
+		}
+	}
+}
+
+// valid tells whether a constructor made the priority.
+func (p Priority) valid() bool {
+	t := p >> cohortBits
+	return t >= 1 && t <= NumTiers && p&0xff <= NumCohorts
+}
+
+func (v *problems) regulator(name string, r RegulatorConfig, lanes map[string]LaneConfig) {
+	at := fmt.Sprintf("regulators[%q]", name)
+	for _, l := range r.Lanes {
+		if _, ok := lanes[l]; !ok && laneName(l) != defaultLane {
+			v.add(at+".lanes", fmt.Sprintf("%q", l), "is not a lane of the config")
+		}
+	}
+	if !(r.Setpoint >= 0) || math.IsInf(r.Setpoint, 1) {
+		v.add(at+".setpoint", r.Setpoint, "must be a finite number above 0 (0: 1)")
+	}
+	for _, f := range []struct {
+		name string
+		d    time.Duration
+	}{{"period", r.Period}, {"timeout", r.Timeout}, {"max_age", r.MaxAge}} {
+		if f.d < 0 || f.d > 0 && f.d < 10*time.Millisecond {
+			v.add(at+"."+f.name, f.d, "must be at least 10ms")
+		}
+	}
+	if d := r.withDefaults(); d.MaxAge < d.Period {
+		v.add(at+".max_age", d.MaxAge, "must be at least the period, "+d.Period.String())
+	}
+}
+
+// check holds what the options brought against the config that names it.
+func (o *options) check(cfg Config) error {
+	var v problems
+	for _, name := range slices.Sorted(maps.Keys(cfg.Regulators)) {
+		if o.signals[name] == nil {
+			v.add("regulators", fmt.Sprintf("%q", name), "no signal of that name was brought in")
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(o.limits)) {
+		_, ok := cfg.Lanes[name]
+		if _, unnamed := cfg.Lanes[""]; !ok && name != defaultLane && !unnamed {
+			v.add("limit's lane", fmt.Sprintf("%q", name), "is not a lane of the config")
+		}
+	}
+	return errors.Join(v...)
+}

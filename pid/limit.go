@@ -1,0 +1,147 @@
+package pid
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Limit is a law that moves an inflight limit. Implementations are pure: time
+// and measurements come in, a number goes out. The owner calls the methods
+// under its own lock, so they need none; they must not block.
+type Limit interface {
+	// Limit is how many slots may be taken now, at least 1.
+	Limit() int
+	// Observe takes in a request that ran and came out as a success or as
+	// overload. Other outcomes say nothing about capacity and are not shown.
+	Observe(Sample)
+	// Tick is called about every [TickPeriod] while there is work. It is where
+	// the limit may move.
+	Tick(now time.Duration, u Usage)
+}
+
+// TickPeriod is how often a Limit's Tick is called.
+const TickPeriod = 50 * time.Millisecond
+
+// Sample is one finished request.
+type Sample struct {
+	Service  time.Duration // from admission to release
+	Inflight int           // slots taken just after its admission, its own among them
+	Overload bool          // it failed for want of capacity; Service is then no measurement
+}
+
+// Usage is how the limit was used. The totals only ever grow; a law takes
+// differences over its own windows.
+type Usage struct {
+	Area     float64       // total of inflight x seconds
+	Blocked  uint64        // total of arrivals that found no slot
+	Lost     uint64        // total of requests that the queue expired, evicted or refused
+	Deadline time.Duration // how long callers wait; 0: unknown
+	Chance   float64       // uniform in [0,1), for jitter: a pure law draws none itself
+}
+
+// LimitState explains a law: what it measured and what it did last.
+type LimitState struct {
+	Why      string        // the last decision, a constant phrase
+	Baseline time.Duration // service time without queueing, as far as it knows
+	Latency  time.Duration // geometric mean service time of the last window
+	Probing  bool          // the limit is halved for a moment to measure the baseline
+	Resting  bool          // at its floor and still failing: no grants for a while
+}
+
+// Explainer is what a Limit may offer besides.
+type Explainer interface{ State() LimitState }
+
+// LimitConfig configures the inflight limit of a lane. The zero value is the
+// octave law between 1 and 4,000, from 8.
+type LimitConfig struct {
+	// Fixed pins the limit. Zero: it is tuned.
+	Fixed int `json:"fixed"`
+	// Initial is where the tuner starts. Zero: 8, within Min and Max. Too high
+	// overwhelms a small back end before the first measurement, too low is
+	// slow to reach a large one; 6 to 12 made no difference in simulation.
+	Initial int `json:"initial"`
+	// Min is the floor, at least 1. Zero: 1.
+	Min int `json:"min"`
+	// Max is the ceiling. Zero: 4,000.
+	Max int `json:"max"`
+	// Law is how it is tuned. Empty: "octave".
+	Law string `json:"law"`
+}
+
+// limitLaws names what LimitConfig.Law may be.
+var limitLaws = []string{"octave"}
+
+// maxLimit bounds Max and Fixed: a million slots is no limit any more.
+const maxLimit = 1_000_000
+
+// WithDefaults fills in what was left zero.
+func (c LimitConfig) WithDefaults() LimitConfig {
+	if c.Fixed > 0 {
+		return c
+	}
+	if c.Law == "" {
+		c.Law = limitLaws[0]
+	}
+	if c.Min == 0 {
+		c.Min = 1
+	}
+	if c.Max == 0 {
+		c.Max = max(4000, c.Min)
+	}
+	if c.Initial == 0 {
+		c.Initial = min(max(8, c.Min), c.Max)
+	}
+	return c
+}
+
+// Validate reports everything that is wrong, each with field, value and rule.
+func (c LimitConfig) Validate() error {
+	var errs []error
+	bad := func(field string, value any, rule string) {
+		errs = append(errs, fmt.Errorf("pid: limit %s is %v: %s", field, value, rule))
+	}
+	for _, f := range []struct {
+		name  string
+		value int
+	}{{"fixed", c.Fixed}, {"initial", c.Initial}, {"min", c.Min}, {"max", c.Max}} {
+		if f.value < 0 || f.value > maxLimit {
+			bad(f.name, f.value, fmt.Sprintf("must be between 0 and %d", maxLimit))
+		}
+	}
+	if c.Law != "" && !slices.Contains(limitLaws, c.Law) {
+		bad("law", fmt.Sprintf("%q", c.Law), "must be one of "+strings.Join(limitLaws, ", "))
+	}
+	if c.Fixed > 0 && (c.Initial != 0 || c.Min != 0 || c.Max != 0 || c.Law != "") {
+		bad("fixed", c.Fixed, "a pinned limit takes no initial, min, max or law")
+	}
+	if d := c.WithDefaults(); len(errs) == 0 && d.Fixed == 0 {
+		if d.Min > d.Max {
+			bad("min", d.Min, fmt.Sprintf("must be at most max, %d", d.Max))
+		} else if d.Initial < d.Min || d.Initial > d.Max {
+			bad("initial", d.Initial, fmt.Sprintf("must be between min, %d, and max, %d", d.Min, d.Max))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// NewLimit returns the law that cfg asks for.
+func NewLimit(cfg LimitConfig) (Limit, error) {
+	if err := cfg.Validate(); err != nil {
+		return nil, err
+	}
+	if cfg.Fixed > 0 {
+		return fixed(cfg.Fixed), nil
+	}
+	return NewOctave(cfg)
+}
+
+// fixed is a limit that stays where it is.
+type fixed int
+
+func (f fixed) Limit() int              { return int(f) }
+func (fixed) Observe(Sample)            {}
+func (fixed) Tick(time.Duration, Usage) {}
+func (fixed) State() LimitState         { return LimitState{Why: "pinned"} }

@@ -1,0 +1,281 @@
+package pid
+
+import (
+	"math"
+	"time"
+)
+
+// Octave is the default law of the inflight limit: an integral regulator that
+// holds the geometric-mean service time at about one and a half times a
+// baseline, and measures that baseline by halving the limit, an octave, for
+// about one window when it matters: now and then while the limit binds, and
+// when it has been cut without effect. A downstream that merely became slower
+// is told from a queue inside the back end by what the probe shows: if
+// throughput falls with the limit the slowness is nobody's queue.
+//
+// It works on logarithms, so that a microsecond service and a ten second one
+// get the same law; it never learns from failures and never moves when idle.
+// The constants were found by experiment in simulation over a hundred
+// scenarios; what was tried beside them and lost is in the comments.
+//
+// Relatives: Vegas (Brakmo & Peterson 1995), Netflix' Gradient2, Envoy's
+// adaptive concurrency (which also lowers the limit to measure). The loop is a
+// [Controller] with integral action only.
+type Octave struct {
+	cfg LimitConfig
+	ctl *Controller // its output is lnL
+
+	lnL   float64 // natural logarithm of the limit the law wants
+	limit int     // in force: round(exp(lnL)), or half of it in a probe
+
+	win  window
+	last time.Duration // of the last tick
+
+	base    float64 // ln of the baseline, in seconds
+	mean    float64 // smoothed mean service time, seconds
+	windows int     // closed so far
+	grow    bool    // the last window ended growing: the next may close early
+	maxHist float64 // the most slots used lately
+	cut     float64 // cuts since the last growth, in ln
+
+	probe probe
+	rest  rest
+	state LimitState
+}
+
+// The constants of the law. Raising the gain past 0.65 overshoots at the
+// target's saturation; steps are larger upwards since a limit too low costs
+// goodput and one too high, for a window, only latency.
+const (
+	octaveGain   = 0.65 // of one window
+	octaveUp     = 0.5  // the largest step up, in ln
+	octaveDown   = 0.3  // the largest step down, in ln
+	octaveWindow = time.Second
+)
+
+// NewOctave returns the law at its initial limit. cfg.Fixed and cfg.Law are
+// not looked at; the rest must be valid.
+func NewOctave(cfg LimitConfig) (*Octave, error) {
+	cfg.Fixed, cfg.Law = 0, ""
+	if err := cfg.Validate(); err != nil {
+		return nil, err
+	}
+	cfg = cfg.WithDefaults()
+	// A hair above ln(Max), since a controller's range must not be empty.
+	ctl, err := New(Config{
+		KI:  octaveGain / octaveWindow.Seconds(),
+		Min: math.Log(float64(cfg.Min)), Max: math.Log(float64(cfg.Max)) + 1e-9,
+	})
+	if err != nil {
+		return nil, err
+	}
+	o := &Octave{cfg: cfg, ctl: ctl, limit: cfg.Initial, last: -1}
+	o.probe.gap, o.probe.next, o.probe.last = probeGapMin, 1, math.Inf(-1)
+	o.setLn(math.Log(float64(cfg.Initial)))
+	o.state.Why = "start"
+	return o, nil
+}
+
+// Limit is the limit in force.
+func (o *Octave) Limit() int { return o.limit }
+
+// State explains the last decision.
+func (o *Octave) State() LimitState {
+	s := o.state
+	s.Probing, s.Resting = o.probe.on, o.rest.until > o.last && o.last >= 0
+	return s
+}
+
+// Observe takes in a finished request. Service times below a microsecond count
+// as one, negative ones are dropped.
+func (o *Octave) Observe(s Sample) {
+	o.win.maxIn = max(o.win.maxIn, s.Inflight)
+	if o.probe.settling {
+		return
+	}
+	switch {
+	case s.Overload:
+		o.win.bad++
+	case s.Service < 0:
+	default:
+		o.win.add(max(s.Service, time.Microsecond).Seconds(), max(s.Inflight, 1))
+	}
+}
+
+// Tick closes the window when it is full and moves the limit. A gap between
+// ticks (an idle owner, a suspended machine) discards the window: nothing in
+// it was measured at one limit under one load.
+func (o *Octave) Tick(now time.Duration, u Usage) {
+	gap := now - o.last
+	if o.last < 0 || gap > max(time.Second, 4*TickPeriod) {
+		o.abandon(now, u)
+		return
+	}
+	o.last = max(o.last, now)
+	if o.probe.on {
+		o.tickProbe(now, u)
+		return
+	}
+	if now < o.rest.until {
+		o.win.reset(now, u)
+		return
+	}
+	el := (now - o.win.start).Seconds()
+	if o.failing(el) {
+		o.retreat(now, u)
+		return
+	}
+	if o.full(el) {
+		o.rest.pause = 0
+		o.closeWindow(now, u, el)
+	}
+}
+
+// abandon forgets what is half measured and takes up time anew.
+func (o *Octave) abandon(now time.Duration, u Usage) {
+	o.last = now
+	if o.probe.on {
+		o.probe.on, o.probe.settling = false, false
+		o.limit = o.round()
+	}
+	o.grow = false
+	o.win.reset(now, u)
+}
+
+// full tells whether the window has time and samples enough. Growth may go on
+// after little more than one service time, since the next level's latency
+// needs no longer to show; near the target measurement wants full windows.
+func (o *Octave) full(el float64) bool {
+	n := o.win.n
+	return n >= 20 && el >= max(0.25, 2.5*o.mean) ||
+		n >= 8 && el >= 5 ||
+		o.grow && n >= 20 && el >= max(0.1, 1.2*o.mean)
+}
+
+// failing tells whether overload outweighs success by a margin no accident
+// explains.
+func (o *Octave) failing(el float64) bool {
+	need := 8
+	if o.limit <= o.cfg.Min {
+		need = 3
+	}
+	return o.win.bad > o.win.n && o.win.bad >= need && el >= max(0.25, 2.5*o.mean)
+}
+
+// rest is a pause of all grants, for a back end that fails even at the floor.
+type rest struct {
+	pause time.Duration
+	until time.Duration
+}
+
+// retreat lowers the limit by what failed; at the floor it pauses grants for a
+// second, doubling to ten while nothing gets better.
+func (o *Octave) retreat(now time.Duration, u Usage) {
+	o.state.Why = "cut: more overload than success"
+	if o.lnL <= o.floor() {
+		o.rest.pause = min(max(2*o.rest.pause, time.Second), 10*time.Second)
+		o.rest.until = now + o.rest.pause
+		o.state.Why = "rest: failing at the floor"
+	}
+	o.setLn(o.lnL - 0.5*o.win.failed())
+	o.probe.excess, o.cut, o.grow = 0, 0, false
+	o.limit = o.round()
+	o.win.reset(now, u)
+}
+
+// closeWindow is the law: baseline, error, step, and whether to probe.
+func (o *Octave) closeWindow(now time.Duration, u Usage, el float64) {
+	w := o.win.measure(el, u, o.limit)
+	if !w.finite() {
+		o.state.Why = "hold: measurement is not finite"
+		o.win.reset(now, u)
+		return
+	}
+	if o.windows == 0 {
+		o.mean = w.mean
+	}
+	o.mean += 0.3 * (w.mean - o.mean)
+	if o.windows++; o.windows <= 3 {
+		o.base = w.y
+	}
+	o.learn(w)
+
+	g := w.y - o.base
+	tau := tolerance(u.Deadline, o.base)
+	d := o.step(w, g, tau)
+	o.grow = w.binding && w.losing && d > 0 && g < 0.25
+	o.maxHist = max(o.maxHist*math.Pow(0.98, el), float64(o.win.maxIn))
+	o.setLn(min(o.lnL, math.Log(max(float64(o.cfg.Initial), 5*o.maxHist))))
+	o.state.Baseline, o.state.Latency = seconds(math.Exp(o.base)), seconds(math.Exp(w.y))
+
+	if o.wantsProbe(now, w, g, tau, d) {
+		o.startProbe(now, u, w)
+		return
+	}
+	o.limit = o.round()
+	o.win.reset(now, u)
+}
+
+// learn moves the baseline: down with every faster window, up slowly when the
+// lane is calm (no queue of anybody's can hide there), and by a creep when the
+// limit does not bind. While it binds only a probe may raise it, or standing
+// overload would teach the law that slow is normal.
+func (o *Octave) learn(w measured) {
+	g, weight := w.y-o.base, w.n/(w.n+50)
+	switch {
+	case g < 0:
+		o.base += 0.3 * weight * g
+	case w.binding:
+	case w.busy <= 0.5*float64(o.limit):
+		o.base += 0.1 * weight * g
+		o.probe.next = max(o.probe.next, 30)
+	default:
+		o.base += min(1, 0.02*w.el) * g
+	}
+}
+
+// tolerance is how far above the baseline, in ln, the service time is held: a
+// fifth of the logarithmic distance to the deadline. Ten times the baseline
+// gives 0.46, five times 0.32.
+func tolerance(deadline time.Duration, base float64) float64 {
+	if deadline <= 0 {
+		return 0.40
+	}
+	return min(max(0.2*(math.Log(deadline.Seconds())-base), 0.25), 0.6)
+}
+
+// step moves lnL towards the tolerance and returns the move.
+func (o *Octave) step(w measured, g, tau float64) float64 {
+	before := o.lnL
+	measured := min(max(g, tau-octaveUp/octaveGain), tau+octaveDown/octaveGain)
+	d := octaveGain * (tau - measured)
+	switch {
+	case !w.binding && (d > 0 || w.busy < 0.5*float64(o.limit)):
+		o.state.Why, d = "hold: the limit does not bind", 0
+	case d >= 0:
+		o.state.Why = "grow: faster than the baseline allows"
+	default:
+		o.state.Why = "cut: slower than the baseline allows"
+	}
+	if w.failed > 0.3 && g > 0.3 && d > -0.5*w.failed {
+		o.state.Why = "cut: overload and slow"
+		o.setLn(o.lnL - 0.5*w.failed)
+	} else if d != 0 {
+		o.lnL = o.ctl.Step(tau, measured, octaveWindow)
+	}
+	return o.lnL - before
+}
+
+func (o *Octave) floor() float64 { return math.Log(float64(o.cfg.Min)) }
+
+func (o *Octave) round() int {
+	return min(max(int(math.Round(math.Exp(o.lnL))), o.cfg.Min), o.cfg.Max)
+}
+
+// setLn moves the regulator's output from outside its law.
+func (o *Octave) setLn(v float64) {
+	o.lnL = min(max(v, o.floor()), math.Log(float64(o.cfg.Max)))
+	o.ctl.Reset(o.lnL)
+}
+
+func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }

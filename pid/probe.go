@@ -1,0 +1,139 @@
+package pid
+
+import (
+	"math"
+	"time"
+)
+
+// probe is the octave law's measurement of the baseline: the limit halved for
+// about one window. It is the one ingredient with a large effect in every
+// simulated family; without it the worst regret rose from 10 to 72 %.
+type probe struct {
+	on       bool
+	settling bool          // what runs was admitted at the old limit
+	from     time.Duration // when the settled part begins
+	ref      measured      // the window before
+
+	bound  float64 // seconds of binding since the last probe
+	next   float64 // seconds of binding until the next one
+	last   float64 // when the last one ended, seconds
+	gap    float64 // least seconds between emergency probes
+	excess int     // windows in a row far above the tolerance
+}
+
+const (
+	probeGapMin = 3
+	probeGapMax = 30
+)
+
+// wantsProbe tells whether the baseline should be measured now: after enough
+// binding time, or at once when three windows were far too slow or the cuts
+// add up without growth between, both signs that the baseline is stale.
+func (o *Octave) wantsProbe(now time.Duration, w measured, g, tau, d float64) bool {
+	p := &o.probe
+	if w.binding {
+		p.bound += w.el
+	}
+	if w.binding && g > tau+max(0.8, 3*math.Sqrt(w.v/w.n)) {
+		p.excess++
+	} else {
+		p.excess = 0
+	}
+	switch {
+	case w.binding && d < 0:
+		o.cut -= d
+	case d > 0:
+		o.cut = 0
+	}
+	stale := (p.excess >= 3 || o.cut > 0.4) && now.Seconds()-p.last >= p.gap
+	return w.binding && o.limit > o.cfg.Min && (p.bound >= p.next || stale)
+}
+
+func (o *Octave) startProbe(now time.Duration, u Usage, ref measured) {
+	o.probe.on, o.probe.settling = true, true
+	o.probe.ref = ref
+	o.probe.from = now + seconds(2*ref.mean)
+	o.limit = max(o.cfg.Min, o.limit/2)
+	o.state.Why = "probe: measuring the baseline at half the limit"
+	o.win.reset(now, u)
+}
+
+// tickProbe waits for the probe to settle, then for samples enough.
+func (o *Octave) tickProbe(now time.Duration, u Usage) {
+	p := &o.probe
+	if p.settling {
+		if now < p.from {
+			return
+		}
+		maxIn := o.win.maxIn
+		o.win.reset(now, u)
+		o.win.maxIn = maxIn
+		p.settling = false
+		return
+	}
+	el := (now - o.win.start).Seconds()
+	need := min(max(80*p.ref.v, 30), 300)
+	done := float64(o.win.n) >= need && el >= p.ref.el
+	if done || el >= max(2, 3*o.mean) {
+		o.endProbe(now, u, el)
+	}
+}
+
+// endProbe compares the throughput at the half limit with that before. The
+// elasticity e = dln(throughput)/dln(inflight), shrunk towards 0.6 by its own
+// sampling error, tells two cases apart: near 0 the back end was saturated and
+// half the limit served as much, so the faster time is the baseline and the
+// half limit is kept; near 1 the back end is merely slow, and what is measured
+// now is its baseline, even where it is higher.
+func (o *Octave) endProbe(now time.Duration, u Usage, el float64) {
+	p := &o.probe
+	w := o.win.measure(el, u, o.limit)
+	settle := 2 * p.ref.mean
+	p.on, p.excess, o.cut, p.bound = false, 0, 0, 0
+	p.last = now.Seconds()
+	p.next = max(30*(0.85+0.3*u.Chance), 40*(el+settle))
+	o.maxHist = max(o.maxHist, float64(o.win.maxIn))
+	defer o.win.reset(now, u)
+
+	if o.win.bad > o.win.n {
+		o.setLn(math.Log(float64(o.limit)))
+		o.state.Why = "probe: failed, half the limit kept"
+		return
+	}
+	if dx := p.ref.x - w.x; w.n >= 8 && dx > 0.2 && w.finite() {
+		o.judgeProbe(w, dx)
+	} else {
+		o.state.Why = "probe: nothing learned"
+	}
+	o.limit = o.round()
+}
+
+func (o *Octave) judgeProbe(w measured, dx float64) {
+	p := &o.probe
+	e := math.Log(p.ref.n/p.ref.el/(max(w.n, 0.5)/w.el)) / dx
+	s2 := (1/p.ref.n + 1/max(w.n, 1)) / (dx * dx)
+	e = (0.09*e + 0.6*s2) / (0.09 + s2)
+	old := o.base
+	switch {
+	case e <= 0.3:
+		o.base = min(o.base, w.y)
+		o.setLn(math.Log(float64(o.limit)))
+		p.next = 0
+		o.state.Why = "probe: saturated, half the limit serves as much"
+	case w.y <= o.base:
+		o.base += 0.5 * (w.y - o.base)
+		o.state.Why = "probe: baseline lowered"
+	case e >= 0.6:
+		o.base = w.y
+		o.state.Why = "probe: elastic, the back end became slower"
+	default:
+		o.base += 0.7 * (w.y - o.base)
+		o.state.Why = "probe: baseline raised"
+	}
+	if math.Abs(o.base-old) > 0.2 {
+		p.gap = probeGapMin
+	} else {
+		p.gap = min(2*p.gap, probeGapMax)
+	}
+	o.state.Baseline = seconds(math.Exp(o.base))
+}
