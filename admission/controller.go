@@ -113,13 +113,23 @@ func (c *Controller) apply(cfg Config) error {
 		l.mu.Lock()
 		err := l.mu.core.Reconfigure(core.Config(lc), c.opts.limits[name])
 		l.mu.asleep, l.mu.wake = false, 0
-		c.card.SetLimit(name, l.mu.core.Limit())
+		l.mu.limit = l.mu.core.Limit()
+		c.card.SetLimit(name, l.mu.limit)
 		l.mu.Unlock()
 		if err != nil { // cannot be: the config was validated
 			return fmt.Errorf("admission: lane %q: %w", name, err)
 		}
 	}
 	c.plan.Store(p)
+	for _, l := range c.mu.lanes {
+		if p.lanes[l.name] != l {
+			// Who still holds the plan before must not wait in a lane that
+			// nobody serves any more.
+			l.mu.Lock()
+			l.mu.core.Retire()
+			l.mu.Unlock()
+		}
+	}
 	c.wake()
 	return nil
 }

@@ -14,6 +14,7 @@ import (
 func (c *Controller) loop() {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
+	swept := time.Duration(0)
 	for {
 		select {
 		case <-c.done:
@@ -22,7 +23,11 @@ func (c *Controller) loop() {
 		case <-timer.C:
 		}
 		now := c.now()
-		c.cohorts.Store(cohortEpoch(c.start.Add(now)))
+		if now-swept >= sweepPeriod {
+			swept = now
+			c.card.Sweep(c.start.Add(now))
+			c.cohorts.Store(cohortEpoch(time.Now()))
+		}
 		wake := c.stepSignals(now)
 		for _, l := range c.serving() {
 			wake = min(wake, c.turn(l, now))
@@ -35,6 +40,9 @@ func (c *Controller) loop() {
 	}
 }
 
+// sweepPeriod is how long a tenant must be idle to be forgotten, twice at most.
+const sweepPeriod = time.Second
+
 const forever = time.Duration(math.MaxInt64)
 
 // serving lists the lanes and forgets those that were removed and have drained.
@@ -42,14 +50,17 @@ func (c *Controller) serving() []*lane {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	lanes := c.plan.Load().lanes
-	c.mu.lanes = slices.DeleteFunc(slices.Clone(c.mu.lanes), func(l *lane) bool {
+	drained := func(l *lane) bool {
 		if lanes[l.name] == l {
 			return false
 		}
 		l.mu.Lock()
 		defer l.mu.Unlock()
 		return l.mu.core.Idle()
-	})
+	}
+	if slices.ContainsFunc(c.mu.lanes, drained) {
+		c.mu.lanes = slices.DeleteFunc(slices.Clone(c.mu.lanes), drained)
+	}
 	return c.mu.lanes
 }
 

@@ -62,23 +62,37 @@ func New(cfg Config, limit pid.Limit) (*Lane, error) {
 
 // Reconfigure changes the config while the lane runs: who runs, who waits and
 // what was measured stay. The limit's law starts anew only if its config
-// changed, or when another law is handed in.
+// changed, from the limit it had come to, or when another law is handed in. A
+// retired lane is opened again.
 func (l *Lane) Reconfigure(cfg Config, limit pid.Limit) error {
 	if limit == nil {
 		limit = l.limit
 		if limit == nil || cfg.Limit != l.cfg.Limit {
-			fresh, err := pid.NewLimit(cfg.Limit)
+			fresh, err := pid.NewLimit(l.warm(cfg.Limit))
 			if err != nil {
 				return err
 			}
 			limit = fresh
 		}
 	}
-	l.cfg, l.limit = cfg, limit
+	l.cfg, l.limit, l.closed = cfg, limit, false
 	l.queue.SetConfig(cfg.Queue)
 	l.follow()
 	return nil
 }
+
+// warm starts a limit where the one before it stood.
+func (l *Lane) warm(cfg pid.LimitConfig) pid.LimitConfig {
+	if l.limit == nil || cfg.Fixed > 0 {
+		return cfg
+	}
+	cfg = cfg.WithDefaults()
+	cfg.Initial = min(max(l.slots, cfg.Min), cfg.Max)
+	return cfg
+}
+
+// Retire lets who runs and who waits end, and sheds every later arrival.
+func (l *Lane) Retire() { l.closed = true }
 
 // follow takes over what the limit's law has decided. The queue's bound
 // follows the limit, unless it was given.

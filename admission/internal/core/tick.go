@@ -21,6 +21,7 @@ type ticks struct {
 	peak         int     // most slots taken since the last tick
 
 	at     time.Duration // of the last tick
+	inAt   uint64        // arrivals then
 	busyAt time.Duration // of the last tick that was not idle
 	gateAt time.Duration // of the gate's last tick
 	gate   ticksSeen     // the totals then
@@ -47,6 +48,9 @@ func (t *ticks) waited(d time.Duration) { t.wait += 0.05 * (d.Seconds() - t.wait
 func (l *Lane) Tick(now time.Duration, chance float64) {
 	l.advance(now)
 	l.expire()
+	if !l.Idle() {
+		l.tick.busyAt = l.now
+	}
 	l.limit.Tick(l.now, pid.Usage{
 		Area: l.tick.area, Blocked: l.tick.blocked, Lost: l.tick.lost,
 		Deadline: l.patience(), Chance: chance,
@@ -57,11 +61,8 @@ func (l *Lane) Tick(now time.Duration, chance float64) {
 		l.measure(dt)
 	}
 	l.tick.peakSeen, l.tick.peak = l.tick.peak, l.inflight
-	l.tick.at = l.now
+	l.tick.at, l.tick.inAt = l.now, l.tick.in
 	l.grant()
-	if !l.Idle() {
-		l.tick.busyAt = l.now
-	}
 }
 
 // TickedAt is when the last tick was.
@@ -137,7 +138,7 @@ func (l *Lane) SetSignals(ratio float64, who string) { l.signal, l.signalWho = r
 // the last tick, and the gate is open.
 func (l *Lane) Idle() bool {
 	return l.inflight == 0 && l.count.Overrun == 0 && l.queue.Len() == 0 &&
-		l.gate.ratio == 0 && l.signal == 0 && !l.law.Resting && l.tick.in == l.tick.gate.in
+		l.gate.ratio == 0 && l.signal == 0 && !l.law.Resting && l.tick.in == l.tick.inAt
 }
 
 // SinceGood is how long ago a call last came out well; 0 while the lane does
