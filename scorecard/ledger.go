@@ -1,0 +1,72 @@
+package scorecard
+
+import "hash/fnv"
+
+// A ledger is what one rule has counted. It lives on when the rules are
+// replaced by some that have a rule of the same identity.
+type ledger struct {
+	identity string // name and pattern
+	name     string
+	pattern  []term // in the order written
+	wild     int    // how many terms have *
+	salt     uint64 // of its counters' hashes
+
+	// common is the counter of all requests if no term has *. Otherwise it is
+	// the other bucket, and the counters of the values are in the table.
+	common   counter
+	distinct int // how many those are
+
+	held                        int // sum over the counters
+	admitted, refused, shadowed uint64
+}
+
+func newLedger(name string, pattern []term) *ledger {
+	l := &ledger{
+		identity: name + ":" + showMatch(pattern), // a name has no colon
+		name:     name,
+		pattern:  pattern,
+	}
+	for i := range pattern {
+		if pattern[i].wild {
+			l.wild++
+		}
+	}
+	l.common.ledger = l
+	salt := fnv.New64a()
+	salt.Write([]byte(l.identity))
+	l.salt = salt.Sum64()
+	return l
+}
+
+// A counter counts the holds of one value, or one combination of values, that
+// a rule tells apart.
+type counter struct {
+	ledger  *ledger
+	values  []string // that * stood for, in the order of the pattern
+	held    int
+	refused uint64
+	used    bool // since the previous Sweep
+
+	// In the table:
+	hash uint64
+	next *counter
+}
+
+func (n *counter) take() {
+	n.held++
+	n.used = true
+	n.ledger.held++
+	n.ledger.admitted++
+}
+
+func (n *counter) giveBack() {
+	n.held--
+	n.used = true
+	n.ledger.held--
+}
+
+func (n *counter) refuse() {
+	n.refused++
+	n.used = true
+	n.ledger.refused++
+}

@@ -1,0 +1,125 @@
+package scorecard
+
+import (
+	"hash/maphash"
+	"math/bits"
+	"strings"
+)
+
+const (
+	// defaultMax is room for the tenants of a large service, at about 150
+	// bytes each.
+	defaultMax = 10_000
+
+	maxBuckets = 1 << 20
+)
+
+// A table holds the counters of the values that rules with * tell apart, those
+// of all rules together. It is a hash table of its own rather than a map for
+// three reasons: several values make a key without being put together first, a
+// Sweep can stop and go on, and it takes a third of the time. The hash is
+// seeded, for the values come from callers, who could choose such that
+// collide; nothing else depends on the seed.
+type table struct {
+	seed    maphash.Seed
+	buckets []*counter // a power of two of them; none until resize
+	len     int
+	max     int // of len
+}
+
+// resize sets the bound and makes buckets for it. They are there before they
+// are needed, so that no request waits for the table to grow.
+func (t *table) resize(bound int) {
+	if t.buckets == nil {
+		t.seed = maphash.MakeSeed()
+	}
+	t.max = bound
+	old := t.buckets
+	t.buckets = make([]*counter, 1<<bits.Len(uint(min(bound, maxBuckets)-1)))
+	for _, n := range old {
+		for n != nil {
+			next := n.next
+			t.link(n)
+			n = next
+		}
+	}
+}
+
+func (t *table) link(n *counter) {
+	b := t.bucket(n.hash)
+	n.next = *b
+	*b = n
+}
+
+func (t *table) bucket(hash uint64) **counter {
+	return &t.buckets[hash&uint64(len(t.buckets)-1)]
+}
+
+// counter returns the counter for a request that r matches, a new one if
+// there is none yet and there is room.
+func (t *table) counter(r *rule, q *request) *counter {
+	if r.wild == 0 || r.wild&q.long != 0 {
+		return &r.common
+	}
+	hash := r.salt
+	for _, slot := range r.wildSlots {
+		hash = (hash + t.valueHash(q, slot)) * 0x9e3779b97f4a7c15
+	}
+	hash ^= hash >> 32
+	for n := *t.bucket(hash); n != nil; n = n.next {
+		if n.hash == hash && n.is(r, q) {
+			return n
+		}
+	}
+	if t.len >= t.max {
+		return &r.common
+	}
+	return t.add(r, q, hash)
+}
+
+func (t *table) valueHash(q *request, slot uint8) uint64 {
+	if !q.hashed || q.hashSlot != slot {
+		q.hash, q.hashed, q.hashSlot = maphash.String(t.seed, q.value(slot)), true, slot
+	}
+	return q.hash
+}
+
+func (t *table) add(r *rule, q *request, hash uint64) *counter {
+	n := &counter{ledger: r.ledger, hash: hash, values: make([]string, len(r.wildSlots))}
+	for i, slot := range r.wildSlots {
+		// The request's string may be a part of something much larger.
+		n.values[i] = strings.Clone(q.value(slot))
+	}
+	t.link(n)
+	t.len++
+	n.ledger.distinct++
+	return n
+}
+
+// is reports whether n is the counter for a request that r matches.
+func (n *counter) is(r *rule, q *request) bool {
+	if n.ledger != r.ledger {
+		return false
+	}
+	for i, slot := range r.wildSlots {
+		if n.values[i] != q.value(slot) {
+			return false
+		}
+	}
+	return true
+}
+
+// keep drops those counters in buckets from to to-1 that ok does not hold for.
+func (t *table) keep(from, to int, ok func(*counter) bool) {
+	for i := from; i < min(to, len(t.buckets)); i++ {
+		for p := &t.buckets[i]; *p != nil; {
+			if n := *p; ok(n) {
+				p = &n.next
+			} else {
+				*p = n.next
+				t.len--
+				n.ledger.distinct--
+			}
+		}
+	}
+}
