@@ -14,9 +14,12 @@ func TestWakeUps(t *testing.T) {
 	} {
 		q := New[int](Config{})
 		q.Push(at(0), &Item[int]{Allowance: 365 * 24 * time.Hour}) // keeps the clock
-		start := at(77*ms + 300*time.Microsecond)
+		start := at(time.Hour + 77*ms + 300*time.Microsecond)
 		it := &Item[int]{Allowance: allowance}
 		q.Push(start, it)
+		if next, _ := q.NextExpiry(); next.Before(start) {
+			t.Errorf("allowance %v: to be called %v ago", allowance, start.Sub(next))
+		}
 		var waited time.Duration
 		wakeUps := 0
 		for left := it; left != nil; wakeUps++ {

@@ -49,6 +49,9 @@ func (o *oracle) take(it *Item[int]) *entry {
 	if i < 0 {
 		o.t.Fatalf("%p is not among the waiters", it)
 	}
+	if it.queue != nil || it.links != [numChains]links[int]{} {
+		o.t.Fatalf("%p left, but is still linked", it)
+	}
 	e := o.waiters[i]
 	o.waiters = slices.Delete(o.waiters, i, i+1)
 	if len(o.waiters) == 0 {

@@ -40,5 +40,5 @@ func (l *list[T]) remove(c chain, it *Item[T]) {
 	} else {
 		at.next.links[c].prev = at.prev
 	}
-	it.links[c] = links[T]{}
+	it.links[c] = links[T]{} // what has left must not keep others from the collector
 }

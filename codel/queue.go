@@ -66,7 +66,7 @@ func (q *Queue[T]) SetConfig(cfg Config) {
 }
 
 // SetCapacity sets the most waiters to n; with zero or less nobody may wait. It
-// drops nobody: a queue above its capacity lets a newcomer in only for another.
+// sheds nobody: a queue above its capacity lets a newcomer in only for another.
 func (q *Queue[T]) SetCapacity(n int) { q.capacity = max(n, 0) }
 
 // Capacity returns the most waiters.
@@ -255,6 +255,6 @@ func (q *Queue[T]) detach(it *Item[T]) {
 	q.length--
 	it.queue = nil
 	if q.length == 0 {
-		q.age, q.wheel.now, q.mode = 0, 0, FIFO
+		q.age, q.mode = 0, FIFO
 	}
 }

@@ -172,7 +172,7 @@ func TestTimelines(t *testing.T) {
 			{11, "push c 2 10", "b"},
 			{11, "mode", "LIFO"},
 		}},
-		{"a smaller capacity drops nobody", Config{Capacity: 3}, []step{
+		{"a smaller capacity sheds nobody", Config{Capacity: 3}, []step{
 			{0, "push a 2 100", "-"},
 			{0, "push b 2 100", "-"},
 			{0, "push c 2 100", "-"},

@@ -97,9 +97,9 @@ func (w *wheel[T]) next() (tick int64, ok bool) {
 	return tick, true
 }
 
-// advance moves now to tick, unless a slot there is still to be dealt with by
-// due. It keeps items that are added later low in the wheel.
-// REQUIRES: w.now <= tick.
+// advance moves now to tick, unless a slot up to there is still to be dealt
+// with by due. Items added next are then as low in the wheel as can be, and the
+// less often moved. REQUIRES: w.now <= tick, or w is empty.
 func (w *wheel[T]) advance(tick int64) {
 	if next, ok := w.next(); !ok || next > tick {
 		w.now = tick
@@ -122,7 +122,6 @@ func (w *wheel[T]) due(tick int64) *Item[T] {
 		}
 		w.cascade(level, slot)
 	}
-	w.now = tick
 	return nil
 }
 
