@@ -17,9 +17,9 @@ func (r Report) prepared() (Report, error) {
 	if err := r.Validate(); err != nil {
 		return Report{}, err
 	}
-	r.Arms = slices.Concat([]Arm{}, r.Arms)
+	r.Arms = append([]Arm{}, r.Arms...)
 	for i := range r.Arms {
-		ps := slices.Concat([]Point{}, r.Arms[i].Points)
+		ps := append([]Point{}, r.Arms[i].Points...)
 		slices.SortStableFunc(ps, func(a, b Point) int { return cmp.Compare(a.X, b.X) })
 		for j := range ps {
 			ps[j].Tiers = orEmpty(ps[j].Tiers)
@@ -119,8 +119,8 @@ func (r Report) headline() string {
 // conditions are what the reader must know to judge the figures.
 func (r Report) conditions() [][2]string {
 	c := [][2]string{
-		{"capacity", known(r.CapacityRPS, "%s requests/s")},
-		{"deadline", known(r.DeadlineMS, "%s ms")},
+		{"capacity", orElse(r.CapacityRPS, " requests/s", "not known")},
+		{"deadline", orElse(r.DeadlineMS, " ms", "none")},
 		{"arrivals", "open loop, Poisson"},
 		{"seed", strconv.FormatUint(r.Seed, 10)},
 		{"generator lag p99", number(r.GeneratorLagP99MS) + " ms"},
@@ -134,11 +134,11 @@ func (r Report) conditions() [][2]string {
 	return c
 }
 
-func known(v float64, format string) string {
+func orElse(v float64, unit, otherwise string) string {
 	if v == 0 {
-		return "not known"
+		return otherwise
 	}
-	return fmt.Sprintf(format, number(v))
+	return number(v) + unit
 }
 
 // number shows a measured figure with as many decimals as can matter: 0.05,

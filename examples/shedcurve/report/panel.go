@@ -38,7 +38,7 @@ type curve struct {
 
 type curvePoint struct {
 	X, Y  float64 // Y is NaN in a gap
-	Valid bool
+	Valid bool    // matters where there are marks
 }
 
 func textStyle(size vg.Length, c color.Color, bold bool) text.Style {
@@ -64,7 +64,7 @@ func (p panel) draw(c draw.Canvas) {
 	}
 	pl := plot.New()
 	pl.BackgroundColor = nil
-	pl.X.Min, pl.X.Max = p.Loads[0]/1.06, p.Loads[len(p.Loads)-1]*1.06
+	pl.X.Min, pl.X.Max = p.bounds()
 	pl.X.Scale = plot.LogScale{}
 	pl.X.Tick.Marker = plot.ConstantTicks(p.loadTicks())
 	pl.X.Label.Text = "offered load, in multiples of capacity"
@@ -81,6 +81,11 @@ func (p panel) draw(c draw.Canvas) {
 	}
 	pl.Add(p)
 	pl.Draw(c)
+}
+
+// bounds are the ends of the load axis, with room for the marks.
+func (p panel) bounds() (from, to float64) {
+	return p.Loads[0] / 1.06, p.Loads[len(p.Loads)-1] * 1.06
 }
 
 // loadTicks labels each load that has room, and 1, the capacity, always.

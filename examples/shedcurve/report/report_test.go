@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -66,6 +67,21 @@ func TestJSONNames(t *testing.T) {
 	golden(t, "small.json", written(t, small().WriteJSON))
 }
 
+// Readers need not tell null from empty.
+func TestJSONListsAreNeverNull(t *testing.T) {
+	for want, r := range map[string]Report{
+		`"arms": []`:   {},
+		`"points": []`: {Arms: []Arm{{Name: ArmOn}}},
+	} {
+		if got := written(t, r.WriteJSON); !strings.Contains(got, want) {
+			t.Errorf("%s is not in %s", want, got)
+		}
+		if got := island(t, written(t, r.WriteHTML)); got.Arms == nil {
+			t.Error("the page's arms are null")
+		}
+	}
+}
+
 func TestJSONRoundTrip(t *testing.T) {
 	want, err := made().prepared()
 	if err != nil {
@@ -113,6 +129,41 @@ func TestCSVParsesBack(t *testing.T) {
 		if got := cell(c.row, c.column); got != c.want {
 			t.Errorf("row %d, %s: %q, want %q", c.row, c.column, got, c.want)
 		}
+	}
+}
+
+// A column that is called as a field of the JSON has that field's value.
+func TestCSVAgreesWithJSON(t *testing.T) {
+	rows, err := csv.NewReader(strings.NewReader(written(t, small().WriteCSV))).ReadAll()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var r struct{ Arms []struct{ Points []map[string]any } }
+	if err := json.Unmarshal([]byte(written(t, small().WriteJSON)), &r); err != nil {
+		t.Fatal(err)
+	}
+	compared := 0
+	for i, column := range rows[0] {
+		for j, arm := range r.Arms {
+			field, ok := arm.Points[0][column]
+			if !ok {
+				continue
+			}
+			want := ""
+			switch v := field.(type) {
+			case float64:
+				want = strconv.FormatFloat(v, 'g', -1, 64)
+			case bool:
+				want = strconv.FormatBool(v)
+			}
+			if got := rows[1+j][i]; got != want {
+				t.Errorf("arm %d, %s: %q, want %q", j, column, got, want)
+			}
+			compared++
+		}
+	}
+	if compared != 2*17 {
+		t.Errorf("compared %d cells, want 34", compared)
 	}
 }
 

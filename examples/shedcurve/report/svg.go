@@ -103,13 +103,13 @@ func (r Report) caption() string {
 		return "Nothing was measured."
 	}
 	return fmt.Sprintf("Capacity %s, deadline %s, open loop with Poisson arrivals, seed %d.",
-		known(r.CapacityRPS, "%s requests/s"), known(r.DeadlineMS, "%s ms"), r.Seed)
+		orElse(r.CapacityRPS, " requests/s", "not known"), orElse(r.DeadlineMS, " ms", "none"), r.Seed)
 }
 
 func (r Report) goodputPanel() panel {
 	p := panel{Title: "Goodput, in multiples of capacity", Loads: r.loads(), Max: 1.05, Big: true}
 	if len(p.Loads) > 0 {
-		p.Curves = append(p.Curves, ideal(p.Loads[0], p.Loads[len(p.Loads)-1]))
+		p.Curves = append(p.Curves, ideal(p.bounds()))
 	}
 	for i, a := range r.Arms {
 		c := a.curve(func(pt Point) (float64, bool) { return pt.GoodputRPS / r.CapacityRPS, r.CapacityRPS > 0 })
@@ -125,16 +125,17 @@ func ideal(from, to float64) curve {
 	c := curve{Label: "ideal", Color: grey, Dashed: true}
 	for i := range steps + 1 {
 		x := from * math.Pow(to/from, float64(i)/steps)
-		c.Points = append(c.Points, curvePoint{X: x, Y: min(x, 1), Valid: true})
+		c.Points = append(c.Points, curvePoint{X: x, Y: min(x, 1)})
 	}
 	return c
 }
 
 func (r Report) latencyPanel() panel {
 	p := panel{Title: "p99 of admitted requests, ms", Loads: r.loads(), Log: true}
-	if n := len(p.Loads); n > 0 && r.DeadlineMS > 0 {
+	if len(p.Loads) > 0 && r.DeadlineMS > 0 {
+		from, to := p.bounds()
 		p.Curves = append(p.Curves, curve{Label: "deadline", Color: grey, Dashed: true, Points: []curvePoint{
-			{X: p.Loads[0], Y: r.DeadlineMS, Valid: true}, {X: p.Loads[n-1], Y: r.DeadlineMS, Valid: true},
+			{X: from, Y: r.DeadlineMS}, {X: to, Y: r.DeadlineMS},
 		}})
 	}
 	for i, a := range r.Arms {

@@ -41,14 +41,14 @@
     }];
     for (const arm of arms) {
       list.push({
-        title: "Success by tier, " + armName(arm), unit: "share of the tier's requests", format: text("%"), top: 100,
+        title: "Success by tier, " + armName(arm), format: text("%"), top: 100,
         lines: keys(arm, "tiers").map((t, i) => line(arm, t, "--c" + i % 6,
           (p) => t in p.tiers ? ratio(100 * p.tiers[t].good, p.tiers[t].offered) : null)),
       });
     }
     for (const arm of arms) {
       list.push({
-        title: "Shed by reason, " + armName(arm), unit: "share of all requests", format: text("%"),
+        title: "Shed by reason, " + armName(arm), unit: "share of all", format: text("%"),
         lines: keys(arm, "reasons").map((r, i) => line(arm, r, "--c" + i % 6,
           (p) => ratio(100 * (p.reasons[r] ?? 0), p.offered))),
       });
@@ -108,7 +108,7 @@
     if (chart.wide) figure.className = "wide";
     const caption = document.createElement("figcaption");
     const unit = document.createElement("span");
-    unit.textContent = " – " + chart.unit;
+    unit.textContent = chart.unit ? " – " + chart.unit : "";
     caption.append(chart.title, unit);
     figure.append(caption);
     document.getElementById("charts").append(figure);
