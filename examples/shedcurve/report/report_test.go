@@ -139,7 +139,9 @@ func TestCSVAgreesWithJSON(t *testing.T) {
 		t.Fatal(err)
 	}
 	var r struct{ Arms []struct{ Points []map[string]any } }
-	if err := json.Unmarshal([]byte(written(t, small().WriteJSON)), &r); err != nil {
+	dec := json.NewDecoder(strings.NewReader(written(t, small().WriteJSON)))
+	dec.UseNumber()
+	if err := dec.Decode(&r); err != nil {
 		t.Fatal(err)
 	}
 	compared := 0
@@ -151,8 +153,8 @@ func TestCSVAgreesWithJSON(t *testing.T) {
 			}
 			want := ""
 			switch v := field.(type) {
-			case float64:
-				want = strconv.FormatFloat(v, 'g', -1, 64)
+			case json.Number:
+				want = v.String()
 			case bool:
 				want = strconv.FormatBool(v)
 			}
@@ -162,8 +164,8 @@ func TestCSVAgreesWithJSON(t *testing.T) {
 			compared++
 		}
 	}
-	if compared != 2*17 {
-		t.Errorf("compared %d cells, want 34", compared)
+	if compared != 2*16 {
+		t.Errorf("compared %d cells, want 32", compared)
 	}
 }
 
