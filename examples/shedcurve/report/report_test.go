@@ -138,7 +138,9 @@ func TestCSVAgreesWithJSON(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var r struct{ Arms []struct{ Points []map[string]any } }
+	var r struct {
+		Arms []struct{ Points []map[string]any }
+	}
 	dec := json.NewDecoder(strings.NewReader(written(t, small().WriteJSON)))
 	dec.UseNumber()
 	if err := dec.Decode(&r); err != nil {
