@@ -1,8 +1,8 @@
 package scorecard
 
 import (
-	"fmt"
 	"runtime"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -97,15 +97,18 @@ func TestSweep(t *testing.T) {
 	}
 }
 
-// A million names, each sent once as a part of a large string, meet the bound;
-// a tenant known before them keeps its count and its cap.
+// A million names, each sent once, and those that are kept as parts of large
+// strings, meet the bound; a tenant known before them keeps its count and its cap.
 func TestMillionNames(t *testing.T) {
 	c := card(t, "tenants: tenant:* = 10", "ops: tenant:*;op:* = 10")
 	holds := hold(t, c, "tenant:acme op:write", 5)
 	before := heap()
 	for i := range 1_000_000 {
-		large := fmt.Sprintf("%07d%s", i, padding)
-		h, err := c.Acquire([]Tag{{"tenant", large[:7]}, {"op", "write"}})
+		name := strconv.Itoa(i)
+		if i < 2*defaultMax {
+			name = (name + padding)[:len(name)]
+		}
+		h, err := c.Acquire([]Tag{{"tenant", name}, {"op", "write"}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -191,5 +194,18 @@ func TestAllocs(t *testing.T) {
 	}); allocs != 0 {
 		t.Errorf("tags made for the call: %v allocations", allocs)
 	}
+	checkQuiet(t, c)
+}
+
+// A value whose hash is that of another gets a counter of its own.
+func TestCollision(t *testing.T) {
+	c := card(t, "r: tenant:* = 1")
+	holds := hold(t, c, "tenant:a", 1)
+	holds[0].counters[0].values[0] = "b" // as if b hashed as a does
+	holds = append(holds, hold(t, c, "tenant:a", 1)...)
+	if n := c.Counts()[0]; n.Held != 2 || n.Distinct != 2 {
+		t.Errorf("got %+v", n)
+	}
+	release(holds)
 	checkQuiet(t, c)
 }

@@ -31,10 +31,11 @@
 //
 // # Bounded work and memory
 //
-// Rules are compiled when they are set. A request looks up one or two map
-// entries per group and allocates nothing unless it brings a value that a
-// rule with * has not seen yet. It reads the first 64 tags and no more, and of
-// tags with the same key the first, so put the tags that rules name in front.
+// Rules are compiled when they are set. What a request costs depends on the
+// number of groups and of rules with *, hardly on that of exceptions, and it
+// allocates nothing unless it brings a value that a rule with * does not know
+// yet. The first 64 tags of a request are read and no more, and of tags with
+// the same key the first, so put the tags that rules name in front.
 //
 // At most 10,000 values (see [Card.SetMaxTenants]) have a counter of their
 // own. While there is no room for another, and for values longer than 256

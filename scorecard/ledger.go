@@ -54,7 +54,6 @@ type counter struct {
 
 func (n *counter) take() {
 	n.held++
-	n.used = true
 	n.ledger.held++
 	n.ledger.admitted++
 }
@@ -67,6 +66,5 @@ func (n *counter) giveBack() {
 
 func (n *counter) refuse() {
 	n.refused++
-	n.used = true
 	n.ledger.refused++
 }

@@ -23,6 +23,9 @@ func (p *program) resolve(q *request) {
 			if len(t.Value) > maxValue {
 				q.long |= 1 << slot
 			}
+			if q.present == 1<<len(p.keys)-1 {
+				return
+			}
 			break
 		}
 	}

@@ -9,9 +9,12 @@ const sweepStep = 512
 // Sweep forgets the values that hold nothing and were not used since the
 // previous Sweep, and so makes room in a full table. Call it every few
 // seconds, from any goroutine; an idle value is remembered for at least the
-// time between two calls. The counts of rules stay. If now is not after the
-// previous call's, no time has passed: nothing is forgotten, and time goes on
-// from now.
+// time between two calls. The counts of rules stay. A value that shared the
+// other bucket may then get a counter of its own, which begins at zero: its
+// older holds stay where they were taken.
+//
+// If now is not after the previous call's, no time has passed: nothing is
+// forgotten, and time goes on from now.
 func (c *Card) Sweep(now time.Time) {
 	c.mu.Lock()
 	passed := now.After(c.mu.swept)

@@ -16,10 +16,10 @@ const (
 
 // A table holds the counters of the values that rules with * tell apart, those
 // of all rules together. It is a hash table of its own rather than a map for
-// three reasons: several values make a key without being put together first, a
-// Sweep can stop and go on, and it takes a third of the time. The hash is
-// seeded, for the values come from callers, who could choose such that
-// collide; nothing else depends on the seed.
+// three reasons: several values make a key without being put together first,
+// one value is hashed once for several rules, and a Sweep can stop and go on.
+// The hash is seeded, for the values come from callers, who could choose such
+// that collide; no decision depends on the seed.
 type table struct {
 	seed    maphash.Seed
 	buckets []*counter // a power of two of them; none until resize
@@ -30,6 +30,9 @@ type table struct {
 // resize sets the bound and makes buckets for it. They are there before they
 // are needed, so that no request waits for the table to grow.
 func (t *table) resize(bound int) {
+	if bound == t.max {
+		return
+	}
 	if t.buckets == nil {
 		t.seed = maphash.MakeSeed()
 	}
@@ -68,6 +71,7 @@ func (t *table) counter(r *rule, q *request) *counter {
 	hash ^= hash >> 32
 	for n := *t.bucket(hash); n != nil; n = n.next {
 		if n.hash == hash && n.is(r, q) {
+			n.used = true
 			return n
 		}
 	}
@@ -85,7 +89,7 @@ func (t *table) valueHash(q *request, slot uint8) uint64 {
 }
 
 func (t *table) add(r *rule, q *request, hash uint64) *counter {
-	n := &counter{ledger: r.ledger, hash: hash, values: make([]string, len(r.wildSlots))}
+	n := &counter{ledger: r.ledger, used: true, hash: hash, values: make([]string, len(r.wildSlots))}
 	for i, slot := range r.wildSlots {
 		// The request's string may be a part of something much larger.
 		n.values[i] = strings.Clone(q.value(slot))
