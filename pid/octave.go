@@ -105,13 +105,16 @@ func (o *Octave) Observe(s Sample) {
 // Tick closes the window when it is full and moves the limit. A gap between
 // ticks (an idle owner, a suspended machine) discards the window: nothing in
 // it was measured at one limit under one load.
+//
+// A now earlier than the last counts as that one: time stands still.
 func (o *Octave) Tick(now time.Duration, u Usage) {
+	now = max(now, o.last)
 	gap := now - o.last
 	if o.last < 0 || gap > max(time.Second, 4*TickPeriod) {
 		o.abandon(now, u)
 		return
 	}
-	o.last = max(o.last, now)
+	o.last = now
 	if o.probe.on {
 		o.tickProbe(now, u)
 		return

@@ -11,6 +11,7 @@ import (
 type probe struct {
 	on       bool
 	settling bool          // what runs was admitted at the old limit
+	settle   float64       // how long, seconds
 	from     time.Duration // when the settled part begins
 	ref      measured      // the window before
 
@@ -24,6 +25,10 @@ type probe struct {
 const (
 	probeGapMin = 3
 	probeGapMax = 30
+
+	// Two mean service times settle a lane; one request of an hour among many
+	// short ones must not halve the limit for minutes.
+	probeSettleMax = 30.0
 )
 
 // wantsProbe tells whether the baseline should be measured now: after enough
@@ -52,7 +57,8 @@ func (o *Octave) wantsProbe(now time.Duration, w measured, g, tau, d float64) bo
 func (o *Octave) startProbe(now time.Duration, u Usage, ref measured) {
 	o.probe.on, o.probe.settling = true, true
 	o.probe.ref = ref
-	o.probe.from = now + seconds(2*ref.mean)
+	o.probe.settle = min(2*ref.mean, probeSettleMax)
+	o.probe.from = now + seconds(o.probe.settle)
 	o.limit = max(o.cfg.Min, o.limit/2)
 	o.state.Why = "probe: measuring the baseline at half the limit"
 	o.win.reset(now, u)
@@ -88,10 +94,9 @@ func (o *Octave) tickProbe(now time.Duration, u Usage) {
 func (o *Octave) endProbe(now time.Duration, u Usage, el float64) {
 	p := &o.probe
 	w := o.win.measure(el, u, o.limit)
-	settle := 2 * p.ref.mean
 	p.on, p.excess, o.cut, p.bound = false, 0, 0, 0
 	p.last = now.Seconds()
-	p.next = max(30*(0.85+0.3*u.Chance), 40*(el+settle))
+	p.next = max(30*(0.85+0.3*u.Chance), 40*(el+p.settle))
 	o.maxHist = max(o.maxHist, float64(o.win.maxIn))
 	defer o.win.reset(now, u)
 

@@ -39,7 +39,7 @@ func (c GateConfig) Validate() error {
 
 // Flow is what passed a lane in one period.
 type Flow struct {
-	In, Rejected, Out uint64 // arrivals past the gate, shed by it, slots granted
+	In, Rejected, Out uint64 // arrivals past the gate, shed by it, granted: requests
 	Lost              uint64 // the queue expired, evicted or refused
 
 	Inflight  float64       // mean slots taken
@@ -67,14 +67,14 @@ type ShedRatio struct {
 	mu        float64 // capacity of the whole limit, per second
 	level     float64 // smoothed room: limit + wanted queue - queue - inflight
 
-	sinceLoss float64 // seconds
-	quiet     bool    // capacity x allowance is too small for a ratio to mean anything
+	armed float64 // seconds for which a loss still counts
+	quiet bool    // capacity x allowance is too small for a ratio to mean anything
 }
 
 const (
 	ratioMax      = 0.99 // never all: some must get through to be measured
 	ratioMin      = 0.01
-	ratioArmed    = 0.5 // seconds after a loss
+	ratioArmed    = 0.5 // seconds for which a loss counts
 	ratioMargin   = 0.2 // let through beyond capacity
 	ratioMarginUp = 0.5 // the same while nobody waits
 )
@@ -92,10 +92,14 @@ func (s *ShedRatio) Tick(dt time.Duration, f Flow) float64 {
 	if dt <= 0 {
 		return s.ratio
 	}
+	if !finite(f.Inflight) {
+		s.ratio = 0 // it would never leave the averages again
+		return 0
+	}
 	sec := min(dt.Seconds(), 0.5)
 	s.follow(float64(f.In+f.Rejected)/dt.Seconds(), sec)
-	if s.sinceLoss += sec; f.Lost > 0 {
-		s.sinceLoss = 0
+	if s.armed = max(s.armed-sec, 0); f.Lost > 0 {
+		s.armed = ratioArmed
 	}
 	if f.Probing {
 		return s.ratio
@@ -103,7 +107,7 @@ func (s *ShedRatio) Tick(dt time.Duration, f Flow) float64 {
 	s.capacity(float64(f.Out)/dt.Seconds(), sec, f)
 	r := s.wanted(sec, f)
 	switch {
-	case s.ratio == 0 && s.sinceLoss > ratioArmed, s.quiet:
+	case s.ratio == 0 && s.armed == 0, s.quiet:
 		r = 0
 	case s.busy < 0.5*float64(f.Limit):
 		// Half the slots are free: whatever the level says, shed less. Without

@@ -42,6 +42,8 @@ type Call struct {
 
 	inflight int  // slots taken just after it got its own
 	overrun  bool // a ghost that runs without slots
+	late     bool // it runs past its deadline, and the limit's law knows
+	run      running
 	item     codel.Item[*Call]
 	settled  *Call
 }

@@ -63,12 +63,7 @@ func (g *gate) set(ratio float64) {
 	for _, n := range g.ranks {
 		total += n
 	}
-	if !(ratio > 0) || total <= 0 {
-		g.boundary, g.cut, g.ratio = NumRanks, 0, 0
-		return
-	}
-	pass, below := (1-ratio)*total, 0.0
-	b := NumRanks - 1
+	b, pass, below := NumRanks, (1-ratio)*total, 0.0
 	for i, n := range g.ranks {
 		if below+n > pass {
 			b = i
@@ -76,13 +71,15 @@ func (g *gate) set(ratio float64) {
 		}
 		below += n
 	}
+	// A ratio below what 1-ratio can tell from 1 finds no boundary either.
+	if !(ratio > 0) || b == NumRanks {
+		g.boundary, g.cut, g.ratio = NumRanks, 0, 0
+		return
+	}
 	if b != g.boundary {
 		g.boundary, g.buckets = b, [hashBuckets]float64{}
 	}
-	phi := 0.0
-	if g.ranks[b] > 0 {
-		phi = 1 - (pass-below)/g.ranks[b]
-	}
+	phi := 1 - (pass-below)/g.ranks[b]
 	g.cut = g.quantile(min(max(phi, 0), 1))
 }
 

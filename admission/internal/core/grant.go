@@ -16,7 +16,7 @@ func (l *Lane) grant() {
 		}
 		l.queue.Pop(at(l.now))
 		c := it.Value
-		if c.Deadline > 0 && l.now+l.tick.median > c.Deadline {
+		if due := l.due(c); due > 0 && l.now+l.tick.median > due {
 			l.tick.lost++
 			l.settleShed(c, ReasonDeadline)
 			continue

@@ -35,9 +35,13 @@ type Lane struct {
 	law      pid.LimitState // as of the last tick
 	closed   bool
 
+	bound   int // of the queue, at least
+	perSlot int // of the queue, for each slot
+
 	signal    float64 // shed ratio that the signals ask for
 	signalWho string  // the one that asks for most
 
+	runs                     *Call // all that hold slots
 	settledHead, settledTail *Call
 
 	tick  ticks
@@ -52,7 +56,7 @@ func at(now time.Duration) time.Time { return epoch.Add(now) }
 
 // New returns an idle lane. limit nil means the law of cfg.Limit.
 func New(cfg Config, limit pid.Limit) (*Lane, error) {
-	l := &Lane{queue: codel.New[*Call](cfg.Queue)}
+	l := &Lane{queue: codel.New[*Call](cfg.Queue), bound: codel.DefaultCapacity, perSlot: 4}
 	l.gate.set(0)
 	if err := l.Reconfigure(cfg, limit); err != nil {
 		return nil, err
@@ -77,6 +81,7 @@ func (l *Lane) Reconfigure(cfg Config, limit pid.Limit) error {
 	}
 	l.cfg, l.limit, l.closed = cfg, limit, false
 	l.queue.SetConfig(cfg.Queue)
+	l.tick.leftSeen = false
 	l.follow()
 	return nil
 }
@@ -104,8 +109,15 @@ func (l *Lane) follow() {
 	if c := l.cfg.Queue.Capacity; c > 0 {
 		l.queue.SetCapacity(c)
 	} else {
-		l.queue.SetCapacity(max(codel.DefaultCapacity, 4*l.slots))
+		l.queue.SetCapacity(max(l.bound, l.perSlot*l.slots))
 	}
+}
+
+// SetBound sets how the queue's bound follows the limit: perSlot for each slot,
+// and no less than least.
+func (l *Lane) SetBound(least, perSlot int) {
+	l.bound, l.perSlot = least, perSlot
+	l.follow()
 }
 
 // Offer is the gate: it counts an arrival and tells whether its rank is shed.
@@ -189,20 +201,6 @@ func (l *Lane) fits(c *Call) bool {
 	return !l.law.Resting && (l.inflight+c.Cost <= l.slots || l.inflight == 0)
 }
 
-func (l *Lane) start(c *Call) {
-	l.inflight += c.Cost
-	c.State, c.Started, c.inflight = Running, l.now, l.inflight
-	l.tick.out++
-	l.tick.peak = max(l.tick.peak, l.inflight)
-	l.count.Wait.Add(c.Waited())
-	if c.overrun {
-		c.overrun = false
-		l.count.Overrun -= c.Cost
-	} else {
-		l.count.Tiers[c.Tier()].Admitted++
-	}
-}
-
 func (l *Lane) enqueue(c *Call, chance float64) {
 	remaining := l.patience()
 	if c.Deadline > 0 {
@@ -221,6 +219,7 @@ func (l *Lane) enqueue(c *Call, chance float64) {
 		return
 	}
 	c.State = Waiting
+	l.tick.waits(remaining)
 }
 
 // patience is how long a caller waits who does not say.
@@ -245,7 +244,7 @@ func (l *Lane) Leave(now time.Duration, c *Call) {
 		l.queue.Remove(&c.item)
 		tier.Left++
 	case Running:
-		l.inflight -= c.Cost
+		l.stop(c)
 		tier.Admitted--
 		tier.Left++
 	}
@@ -267,27 +266,11 @@ func (l *Lane) Release(now time.Duration, c *Call, o Outcome) {
 	case Waiting:
 		l.queue.Remove(&c.item)
 	case Running:
-		l.inflight -= c.Cost
+		l.stop(c)
 		l.sample(c, o)
 	}
 	c.State = Idle
 	l.grant()
-}
-
-// sample shows the limit's law how the call came out.
-func (l *Lane) sample(c *Call, o Outcome) {
-	service := max(0, l.now-c.Started)
-	switch o {
-	case Success:
-		l.count.Service.Add(service)
-		l.limit.Observe(pid.Sample{Service: service, Inflight: c.inflight})
-		l.tick.lastGood = l.now
-	case Overload:
-		l.limit.Observe(pid.Sample{Service: service, Inflight: c.inflight, Overload: true})
-	}
-	if o != Ignore {
-		l.tick.lastDone = l.now
-	}
 }
 
 // advance moves the lane's time and the measure of how its slots were used.

@@ -46,7 +46,7 @@ func (s *Signal) Step(pressure, applied float64, dt time.Duration) float64 {
 	if applied > s.Ratio() && pressure > s.setpoint {
 		s.ctl.Track(applied)
 	}
-	return s.ctl.Step(s.setpoint, min(pressure, s.setpoint+1), dt)
+	return s.ctl.Step(s.setpoint, min(max(pressure, s.setpoint-1), s.setpoint+1), dt)
 }
 
 // Reset makes the signal ask for nothing: there is no reading.

@@ -27,6 +27,8 @@ type ticks struct {
 	gate   ticksSeen     // the totals then
 
 	wait     float64 // smoothed sojourn of those granted, seconds
+	left     float64 // smoothed ln of the seconds that newcomers to the queue had left
+	leftSeen bool
 	service  recent
 	median   time.Duration // service time, lately
 	lastDone time.Duration // a call came out
@@ -42,6 +44,19 @@ type ticksSeen struct {
 // waited takes in the sojourn of a call granted from the queue.
 func (t *ticks) waited(d time.Duration) { t.wait += 0.05 * (d.Seconds() - t.wait) }
 
+// waits takes in how much of its deadline a newcomer to the queue has left. The
+// mean is geometric, or a few callers of great patience would speak for all.
+func (t *ticks) waits(left time.Duration) {
+	if left <= 0 {
+		return
+	}
+	ln := math.Log(min(left, time.Hour).Seconds())
+	if !t.leftSeen {
+		t.left, t.leftSeen = ln, true
+	}
+	t.left += 0.05 * (ln - t.left)
+}
+
 // Tick is the lane's loop: expire the queue, move the limit, set the gate,
 // grant. chance is uniform in [0,1). It should come every TickPeriod; the
 // order keeps limit and gate apart, which move on different time scales.
@@ -51,6 +66,7 @@ func (l *Lane) Tick(now time.Duration, chance float64) {
 	if !l.Idle() {
 		l.tick.busyAt = l.now
 	}
+	l.overdue()
 	l.limit.Tick(l.now, pid.Usage{
 		Area: l.tick.area, Blocked: l.tick.blocked, Lost: l.tick.lost,
 		Deadline: l.patience(), Chance: chance,
@@ -97,10 +113,14 @@ func (l *Lane) tickGate(dt time.Duration) {
 	l.gate.set(max(own, l.signal))
 }
 
-// allowance is how long a waiter without a deadline of its own may wait, less
-// the jitter.
+// allowance is how long a typical waiter may wait, less the jitter: what
+// deadlines callers bring is measured, since the gate's law is about those.
 func (l *Lane) allowance() time.Duration {
-	return l.cfg.Queue.Allow(l.patience(), l.queue.Mode() == codel.LIFO, 0.5)
+	left := l.patience()
+	if l.tick.leftSeen {
+		left = time.Duration(math.Exp(l.tick.left) * float64(time.Second))
+	}
+	return l.cfg.Queue.Allow(left, l.queue.Mode() == codel.LIFO, 0.5)
 }
 
 // serviceMemory is the time constant, in seconds, of what "lately" means for
