@@ -10,6 +10,7 @@ import (
 // The laws of the allowance, values of [Config.Law].
 const (
 	LawDeadline = "deadline"
+	LawTight    = "tight"
 	LawCoDel    = "codel"
 )
 
@@ -28,7 +29,7 @@ type Config struct {
 	Capacity int
 
 	// Law is the law of the allowance: [LawDeadline] (the default, also when
-	// empty) or [LawCoDel].
+	// empty), [LawTight] or [LawCoDel].
 	Law string
 
 	// Target and Interval belong to law "codel" and must be zero under any
@@ -49,8 +50,9 @@ func (c Config) Validate() error {
 	if c.Capacity < 0 {
 		report("Capacity is %d, must not be negative", c.Capacity)
 	}
-	if d.Law != LawDeadline && d.Law != LawCoDel {
-		report("Law is %q, must be %q or %q", c.Law, LawDeadline, LawCoDel)
+	ofDeadline := d.Law == LawDeadline || d.Law == LawTight
+	if !ofDeadline && d.Law != LawCoDel {
+		report("Law is %q, must be %q, %q or %q", c.Law, LawDeadline, LawTight, LawCoDel)
 	}
 	if c.Target < 0 {
 		report("Target is %v, must not be negative", c.Target)
@@ -58,10 +60,10 @@ func (c Config) Validate() error {
 	if c.Interval < 0 {
 		report("Interval is %v, must not be negative", c.Interval)
 	}
-	if d.Law == LawDeadline && c.Target > 0 {
+	if ofDeadline && c.Target > 0 {
 		report("Target is %v, must be left out under law %q", c.Target, d.Law)
 	}
-	if d.Law == LawDeadline && c.Interval > 0 {
+	if ofDeadline && c.Interval > 0 {
 		report("Interval is %v, must be left out under law %q", c.Interval, d.Law)
 	}
 	if d.Law == LawCoDel && c.Target >= 0 && c.Interval >= 0 && d.Target >= d.Interval {
@@ -91,17 +93,20 @@ func (c Config) WithDefaults() Config {
 
 // Allow is the law of the allowance: how long a request that has remaining left
 // of its deadline may wait. It is base x (0.8 + 0.4u), where base is a third of
-// remaining under law "deadline", and Target or Interval, by whether the queue
-// is standing, under law "codel". u, in [0, 1), is drawn by the caller; what
-// lies outside counts as the nearer end, NaN as 0.
+// remaining under law "deadline", a third or, when the queue is standing, a
+// tenth of it under law "tight", and Interval or, when standing, Target under
+// law "codel". u, in [0, 1), is drawn by the caller; what lies outside counts
+// as the nearer end, NaN as 0.
 //
 // Law "codel" takes remaining <= 0 for "no deadline is known"; otherwise the
-// result is never more than remaining. Law "deadline" then allows nothing.
+// result is never more than remaining. The other laws then allow nothing.
 //
 // REQUIRES: c.Validate() == nil.
 func (c Config) Allow(remaining time.Duration, standing bool, u float64) time.Duration {
 	c = c.WithDefaults()
 	switch {
+	case c.Law == LawTight && standing:
+		return spread(max(remaining, 0)/10, u)
 	case c.Law != LawCoDel:
 		return spread(max(remaining, 0)/3, u)
 	case standing:

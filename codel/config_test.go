@@ -18,13 +18,17 @@ func TestValidate(t *testing.T) {
 	}{
 		{"zero", Config{}, nil},
 		{"deadline", Config{Capacity: 10, Law: "deadline"}, nil},
+		{"tight", Config{Capacity: 10, Law: "tight"}, nil},
 		{"codel", Config{Law: "codel"}, nil},
 		{"codel with both", Config{Law: "codel", Target: ms, Interval: 2 * ms}, nil},
 		{"capacity", Config{Capacity: -1}, []string{"codel: Capacity is -1, must not be negative"}},
-		{"law", Config{Law: "lifo"}, []string{`codel: Law is "lifo", must be "deadline" or "codel"`}},
+		{"law", Config{Law: "lifo"}, []string{`codel: Law is "lifo", must be "deadline", "tight" or "codel"`}},
 		{"pair without its law", Config{Target: ms, Interval: 9 * ms}, []string{
 			`codel: Target is 1ms, must be left out under law "deadline"`,
 			`codel: Interval is 9ms, must be left out under law "deadline"`,
+		}},
+		{"pair with the tight law", Config{Law: "tight", Target: ms}, []string{
+			`codel: Target is 1ms, must be left out under law "tight"`,
 		}},
 		{"equal", Config{Law: "codel", Target: ms, Interval: ms}, []string{
 			"codel: Target is 1ms, must be below Interval, which is 1ms",
@@ -37,7 +41,7 @@ func TestValidate(t *testing.T) {
 		}},
 		{"everything", Config{Capacity: -5, Law: "x", Target: -1, Interval: -2}, []string{
 			"codel: Capacity is -5, must not be negative",
-			`codel: Law is "x", must be "deadline" or "codel"`,
+			`codel: Law is "x", must be "deadline", "tight" or "codel"`,
 			"codel: Target is -1ns, must not be negative",
 			"codel: Interval is -2ns, must not be negative",
 		}},
@@ -60,6 +64,7 @@ func TestValidate(t *testing.T) {
 func TestWithDefaults(t *testing.T) {
 	for _, c := range []struct{ cfg, want Config }{
 		{Config{}, Config{Capacity: 50, Law: LawDeadline}},
+		{Config{Law: LawTight}, Config{Capacity: 50, Law: LawTight}},
 		{Config{Law: LawCoDel}, Config{Capacity: 50, Law: LawCoDel, Target: 5 * ms, Interval: 100 * ms}},
 		{Config{7, LawCoDel, 1, 2}, Config{7, LawCoDel, 1, 2}},
 	} {
@@ -71,7 +76,7 @@ func TestWithDefaults(t *testing.T) {
 
 func TestAllow(t *testing.T) {
 	const forever = time.Duration(math.MaxInt64)
-	deadline, pair := Config{}, Config{Law: LawCoDel}
+	deadline, tight, pair := Config{}, Config{Law: LawTight}, Config{Law: LawCoDel}
 	long := Config{Law: LawCoDel, Interval: forever}
 	for _, c := range []struct {
 		name      string
@@ -87,6 +92,9 @@ func TestAllow(t *testing.T) {
 		{"highest", deadline, 300 * ms, false, 1, 120 * ms},
 		{"none left", deadline, 0, false, 0.5, 0},
 		{"overdue", deadline, -ms, false, 0.5, 0},
+		{"tight, calm", tight, 300 * ms, false, 0.5, 100 * ms},
+		{"tight, standing", tight, 300 * ms, true, 0.5, 30 * ms},
+		{"tight, overdue", tight, -ms, true, 0.5, 0},
 		{"interval", pair, time.Second, false, 0.5, 100 * ms},
 		{"target", pair, time.Second, true, 0.5, 5 * ms},
 		{"no deadline", pair, 0, false, 0.5, 100 * ms},

@@ -16,8 +16,10 @@
 // # Allowance
 //
 // Each waiter has an allowance and expires when its sojourn time reaches it.
-// [Config.Allow] gives two laws. "deadline" allows a third of what remains of
-// the request's deadline, so that the rest is left for the work itself. "codel"
+// [Config.Allow] gives three laws. "deadline" allows a third of what remains of
+// the request's deadline, so that the rest is left for the work itself. "tight"
+// allows no more than a tenth under a standing queue: what is served is fresh
+// and retries come evenly, for some points of goodput in bursts. "codel"
 // allows Interval while the queue is calm and Target under a standing queue,
 // the pair of CoDel (Nichols & Jacobson, "Controlled Queue Delay", ACM Queue
 // 10(5), 2012, and RFC 8289) in the form the article above gives it for

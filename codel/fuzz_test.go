@@ -211,7 +211,7 @@ func FuzzQueue(f *testing.F) {
 				o.capacity = arg % 16
 				o.q.SetCapacity(o.capacity)
 			case 8:
-				o.law = []string{LawDeadline, LawCoDel}[arg%2]
+				o.law = []string{LawDeadline, LawCoDel, LawTight}[arg%3]
 				cfg := Config{Capacity: 1 + arg%8, Law: o.law}
 				if o.law == LawCoDel {
 					cfg.Interval = oracleInterval
