@@ -94,7 +94,7 @@ func (c *Controller) Apply(cfg Config) error {
 }
 
 func (c *Controller) apply(cfg Config) error {
-	cfg = cfg.withDefaults()
+	cfg = cfg.WithDefaults()
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.mu.closed {

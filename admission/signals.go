@@ -199,7 +199,7 @@ func (s *signal) binds(l *lane) bool {
 
 // sameRegulators refuses a config whose signals are bound in another way.
 func (c *Controller) sameRegulators(cfg Config) error {
-	old, new := c.plan.Load().cfg.Regulators, cfg.withDefaults().Regulators
+	old, new := c.plan.Load().cfg.Regulators, cfg.WithDefaults().Regulators
 	if maps.EqualFunc(old, new, func(a, b RegulatorConfig) bool { return reflect.DeepEqual(a, b) }) {
 		return nil
 	}

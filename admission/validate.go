@@ -18,9 +18,10 @@ const (
 	maxDeadline    = time.Hour
 )
 
-// withDefaults returns a copy with every default filled in; nothing in it is
-// shared with c.
-func (c Config) withDefaults() Config {
+// WithDefaults returns a copy with every default filled in, as a [Controller]
+// uses it; nothing in it is shared with c. The queue's capacity stays zero where
+// it follows the limit.
+func (c Config) WithDefaults() Config {
 	lanes := map[string]LaneConfig{defaultLane: {}}
 	for name, l := range c.Lanes {
 		lanes[laneName(name)] = l
