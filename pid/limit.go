@@ -138,6 +138,24 @@ func NewLimit(cfg LimitConfig) (Limit, error) {
 	return NewOctave(cfg)
 }
 
+// Retune returns the law that cfg asks for in place of l. The same law goes on
+// with new bounds and keeps what it has learned; another one starts from where
+// l stood. Without l it is NewLimit. The error is that of cfg.Validate; l is
+// then as it was.
+func Retune(l Limit, cfg LimitConfig) (Limit, error) {
+	if err := cfg.Validate(); err != nil {
+		return nil, err
+	}
+	if o, ok := l.(*Octave); ok && cfg.Fixed == 0 {
+		return o, o.setConfig(cfg)
+	}
+	next, err := NewLimit(cfg)
+	if o, ok := next.(*Octave); ok && l != nil {
+		o.startAt(l.Limit())
+	}
+	return next, err
+}
+
 // fixed is a limit that stays where it is.
 type fixed int
 

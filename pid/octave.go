@@ -61,11 +61,7 @@ func NewOctave(cfg LimitConfig) (*Octave, error) {
 		return nil, err
 	}
 	cfg = cfg.WithDefaults()
-	// A hair above ln(Max), since a controller's range must not be empty.
-	ctl, err := New(Config{
-		KI:  octaveGain / octaveWindow.Seconds(),
-		Min: math.Log(float64(cfg.Min)), Max: math.Log(float64(cfg.Max)) + 1e-9,
-	})
+	ctl, err := New(cfg.control())
 	if err != nil {
 		return nil, err
 	}
@@ -74,6 +70,35 @@ func NewOctave(cfg LimitConfig) (*Octave, error) {
 	o.setLn(math.Log(float64(cfg.Initial)))
 	o.state.Why = "start"
 	return o, nil
+}
+
+// control is the regulator between cfg's bounds: Max by a hair, since a
+// controller's range must not be empty.
+func (c LimitConfig) control() Config {
+	return Config{
+		KI:  octaveGain / octaveWindow.Seconds(),
+		Min: math.Log(float64(c.Min)), Max: math.Log(float64(c.Max)) + 1e-9,
+	}
+}
+
+// setConfig puts new bounds into force; what was learned stays.
+func (o *Octave) setConfig(cfg LimitConfig) error {
+	cfg = cfg.WithDefaults()
+	if err := o.ctl.SetConfig(cfg.control()); err != nil {
+		return err
+	}
+	o.cfg = cfg
+	o.setLn(o.lnL)
+	o.limit = min(max(o.limit, cfg.Min), cfg.Max)
+	return nil
+}
+
+// startAt moves a new law to a limit that another one has come to. From there
+// on headroom is a matter of use, as if this one had come to it.
+func (o *Octave) startAt(limit int) {
+	o.setLn(math.Log(float64(max(limit, 1))))
+	o.limit = o.round()
+	o.maxHist = float64(o.limit) / 5
 }
 
 // Limit is the limit in force.

@@ -65,18 +65,16 @@ func New(cfg Config, limit pid.Limit) (*Lane, error) {
 }
 
 // Reconfigure changes the config while the lane runs: who runs, who waits and
-// what was measured stay. The limit's law starts anew only if its config
-// changed, from the limit it had come to, or when another law is handed in. A
-// retired lane is opened again.
+// what was measured stay, the limit included: see [pid.Retune]. A law that is
+// handed in replaces the one there is. A retired lane is opened again.
 func (l *Lane) Reconfigure(cfg Config, limit pid.Limit) error {
 	if limit == nil {
 		limit = l.limit
 		if limit == nil || cfg.Limit != l.cfg.Limit {
-			fresh, err := pid.NewLimit(l.warm(cfg.Limit))
-			if err != nil {
+			var err error
+			if limit, err = pid.Retune(l.limit, cfg.Limit); err != nil {
 				return err
 			}
-			limit = fresh
 		}
 	}
 	l.cfg, l.limit, l.closed = cfg, limit, false
@@ -84,16 +82,6 @@ func (l *Lane) Reconfigure(cfg Config, limit pid.Limit) error {
 	l.tick.leftSeen = false
 	l.follow()
 	return nil
-}
-
-// warm starts a limit where the one before it stood.
-func (l *Lane) warm(cfg pid.LimitConfig) pid.LimitConfig {
-	if l.limit == nil || cfg.Fixed > 0 {
-		return cfg
-	}
-	cfg = cfg.WithDefaults()
-	cfg.Initial = min(max(l.slots, cfg.Min), cfg.Max)
-	return cfg
 }
 
 // Retire lets who runs and who waits end, and sheds every later arrival.
