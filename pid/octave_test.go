@@ -1,0 +1,201 @@
+package pid_test
+
+import (
+	"math"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/spillway-go/spillway/pid"
+)
+
+const ms = time.Millisecond
+
+// calm is traffic that half the limit carries: the law learns the baseline from
+// it, moves nothing and wants no probe before 30 s of binding.
+func calm(service time.Duration) flow { return flow{rate: 200, service: service, busy: 2} }
+
+func TestOctaveHoldsWithoutData(t *testing.T) {
+	l := newLane(t, pid.LimitConfig{})
+	l.limitIs("at the start", 8, 8)
+	l.run(300*time.Second, flow{})
+	l.limitIs("after 300 s without traffic", 8, 8)
+	l.run(300*time.Second, flow{rate: 10, service: 10 * ms, busy: 0.4})
+	l.limitIs("after 300 s of little traffic", 8, 8)
+
+	l.runAs(30*time.Second, servers(50, 100*ms))
+	was, state := l.law.Limit(), l.state()
+	for _, tc := range []struct {
+		why string
+		flow
+	}{
+		{"8 s without samples", flow{busy: float64(was), blocked: true, losing: true}},
+		{"seven samples in 8 s", flow{rate: 0.9, service: time.Hour, busy: float64(was), blocked: true}},
+	} {
+		l.now += 10 * time.Second
+		l.run(l.step, flow{}) // a gap: nothing that came before is kept
+		l.step = 900 * ms     // long, but no gap
+		if l.run(9*l.step, tc.flow); l.law.Limit() != was || l.state() != state {
+			t.Errorf("%s: limit went from %d to %d, %+v", tc.why, was, l.law.Limit(), l.state())
+		}
+		l.step = pid.TickPeriod
+	}
+}
+
+func TestOctaveDiscardsTheWindow(t *testing.T) {
+	grows := full(400, 10*ms) // 20 samples a tick
+	for name, disturb := range map[string]func(*lane){
+		"clock gap of 10 s": func(l *lane) { l.now += 10 * time.Second },
+		"area is NaN":       func(l *lane) { l.use.Area = math.NaN() },
+		"area is infinite":  func(l *lane) { l.use.Area = math.Inf(1) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			l := newLane(t, pid.LimitConfig{})
+			l.runAs(200*ms, grows)
+			sane := l.use.Area
+			disturb(l)
+			l.runAs(50*ms, grows) // would have closed the window
+			l.limitIs("disturbed", 8, 8)
+			l.use.Area = sane
+			l.runAs(200*ms, grows)
+			l.limitIs("a new window is not full yet", 8, 8)
+			l.runAs(300*ms, grows)
+			l.limitIs("then it goes on", 9, 20)
+		})
+	}
+}
+
+func TestOctaveIgnoresBadSamples(t *testing.T) {
+	l, sane := newLane(t, pid.LimitConfig{}), newLane(t, pid.LimitConfig{})
+	for range 40 {
+		l.law.Observe(pid.Sample{Service: -time.Second, Inflight: 3})
+		l.runAs(50*ms, servers(50, 100*ms))
+		sane.runAs(50*ms, servers(50, 100*ms))
+	}
+	if l.law.Limit() != sane.law.Limit() || l.state() != sane.state() {
+		t.Errorf("negative service times moved the law: %+v, without them %+v", l.state(), sane.state())
+	}
+	l = newLane(t, pid.LimitConfig{})
+	l.run(300*ms, flow{rate: 400, service: 0, busy: 1})
+	if got := l.state().Latency; got < 999 || got > time.Microsecond {
+		t.Errorf("a service time of nothing counts as %v, want a microsecond", got)
+	}
+}
+
+// The clock of a law never runs backwards: such a tick changes nothing.
+func TestOctaveTimeBackwards(t *testing.T) {
+	l := newLane(t, pid.LimitConfig{})
+	l.runAs(10*time.Second, servers(50, 100*ms))
+	was, now := l.law.Limit(), l.now
+	for range 100 {
+		l.now -= time.Second
+		l.law.Observe(pid.Sample{Service: 100 * ms, Inflight: was})
+		l.law.Tick(l.now, l.use)
+	}
+	l.limitIs("time ran backwards", was, was)
+	l.now = now
+	l.runAs(time.Minute, servers(50, 100*ms))
+	l.limitIs("and on again", 50, 90)
+}
+
+// tau is the ln of latency over baseline at which the limit neither grows nor
+// is cut. A window a little below it grows, one a little above cuts.
+func TestOctaveTolerance(t *testing.T) {
+	const base = 100 * ms
+	for _, tc := range []struct {
+		deadline time.Duration
+		want     float64
+	}{
+		{0, 0.40},
+		{-time.Second, 0.40},
+		{2 * base, 0.25},
+		{5 * base, 0.32},
+		{10 * base, 0.46},
+		{100 * base, 0.60},
+		{math.MaxInt64, 0.60},
+		{1, 0.25},
+	} {
+		for side, want := range map[float64]string{-0.01: "grow", +0.01: "cut"} {
+			l := newLane(t, pid.LimitConfig{Initial: 1000})
+			l.use.Deadline = tc.deadline
+			l.run(2*time.Second, calm(base))
+			at := time.Duration(float64(base) * math.Exp(tc.want+side))
+			l.run(300*ms, flow{rate: 2000, service: at, busy: 1000})
+			if got := l.state().Why; !strings.HasPrefix(got, want) {
+				t.Errorf("deadline %v, %+.2f off tau %.2f: %q, want %q (limit %d)", tc.deadline, side, tc.want, got, want, l.law.Limit())
+			}
+		}
+	}
+}
+
+func TestOctaveWindowLengths(t *testing.T) {
+	for _, tc := range []struct {
+		why     string
+		service time.Duration
+		rate    float64
+		losing  bool
+		want    time.Duration // of every window after the first that grows
+	}{
+		{"loss, floor of the growth window", 20 * ms, 2000, true, 100 * ms},
+		{"loss, 1.2 service times", 200 * ms, 2000, true, 240 * ms},
+		{"loss, 20 samples", 20 * ms, 50, true, 400 * ms},
+		{"no loss, floor of the window", 20 * ms, 2000, false, 250 * ms},
+		{"no loss, 2.5 service times", 200 * ms, 2000, false, 500 * ms},
+		{"no loss, 20 samples", 20 * ms, 50, false, 400 * ms},
+		{"few samples: 5 s and 8 of them", 20 * ms, 1.7, false, 5 * time.Second},
+		{"very few samples: 8 of them", 20 * ms, 1, false, 8 * time.Second},
+	} {
+		l := newLane(t, pid.LimitConfig{})
+		l.step = 10 * ms
+		l.run(5*time.Second, calm(tc.service))
+		var closed []time.Duration
+		for end := l.now + 25*time.Second; l.now < end && len(closed) < 4; {
+			was := l.law.Limit()
+			l.run(l.step, flow{rate: tc.rate, service: tc.service, busy: float64(was), blocked: true, losing: tc.losing})
+			if l.law.Limit() != was {
+				closed = append(closed, l.now)
+			}
+		}
+		if len(closed) < 3 {
+			t.Errorf("%s: grew %d times", tc.why, len(closed))
+			continue
+		}
+		for i := 2; i < len(closed); i++ { // the first one began in the calm, and decided how the second may close
+			if got := closed[i] - closed[i-1]; got < tc.want || got > tc.want+2*l.step {
+				t.Errorf("%s: window %d took %v, want %v", tc.why, i, got, tc.want)
+			}
+		}
+	}
+}
+
+func TestOctaveDecisions(t *testing.T) {
+	const base = 100 * ms
+	above := func(g float64) time.Duration { return time.Duration(float64(base) * math.Exp(g)) }
+	for _, tc := range []struct {
+		why  string
+		flow flow
+		want float64 // the move of one window, in ln; tau is 0.40, gain 0.65
+	}{
+		{"at the baseline", flow{rate: 1000, service: base, busy: 100}, 0.26},
+		{"at the tolerance", flow{rate: 1000, service: above(0.40), busy: 100}, 0},
+		{"far above: cuts are bounded", flow{rate: 1000, service: above(2), busy: 100}, -0.3},
+		{"blocked and half full binds", flow{rate: 1000, service: base, busy: 51, blocked: true}, 0.26},
+		{"blocked, less than half full", flow{rate: 1000, service: base, busy: 49, blocked: true}, 0},
+		{"90 % full binds", flow{rate: 1000, service: base, busy: 90}, 0.26},
+		{"does not bind: no growth", flow{rate: 1000, service: base, busy: 89}, 0},
+		{"does not bind, half full, slow", flow{rate: 1000, service: above(2), busy: 51}, -0.3},
+		{"does not bind, less than half full, slow", flow{rate: 1000, service: above(2), busy: 49}, 0},
+		{"some overload and slow", flow{rate: 600, overload: 400, service: above(0.35), busy: 100}, -0.2},
+		{"some overload, not slow", flow{rate: 600, overload: 400, service: above(0.2), busy: 100}, 0.13},
+		{"some overload and very slow", flow{rate: 650, overload: 350, service: above(2), busy: 100}, -0.3},
+		{"little overload and slow", flow{rate: 750, overload: 250, service: above(0.35), busy: 100}, 0.0325},
+	} {
+		l := newLane(t, pid.LimitConfig{Initial: 100})
+		l.run(2*time.Second, calm(base))
+		was := l.law.Limit()
+		l.run(300*ms, tc.flow) // one window: 2.5 mean service times, begun in the calm
+		if got := math.Log(float64(l.law.Limit()) / float64(was)); math.Abs(got-tc.want) > 0.02 {
+			t.Errorf("%s: limit went from %d to %d, %.3f in ln, want %.3f (%s)", tc.why, was, l.law.Limit(), got, tc.want, l.state().Why)
+		}
+	}
+}
