@@ -62,7 +62,7 @@ type History struct {
 // Order reads one order; sql.ErrNoRows when there is none.
 func (s *Store) Order(ctx context.Context, id int) (Order, error) {
 	o := Order{ID: id}
-	if err := s.order.QueryRowContext(ctx, id).Scan(&o.Customer, &o.Month, &o.Status, &o.Name); err != nil {
+	if err := get(ctx, s.order, id)(&o.Customer, &o.Month, &o.Status, &o.Name); err != nil {
 		return o, err
 	}
 	var err error
@@ -71,7 +71,7 @@ func (s *Store) Order(ctx context.Context, id int) (Order, error) {
 	}, id); err != nil {
 		return o, err
 	}
-	if err := s.standing.QueryRowContext(ctx, o.Customer).Scan(&o.Orders, &o.Turnover); err != nil {
+	if err := get(ctx, s.standing, o.Customer)(&o.Orders, &o.Turnover); err != nil {
 		return o, err
 	}
 	if len(o.Lines) == 0 {
@@ -84,7 +84,7 @@ func (s *Store) Order(ctx context.Context, id int) (Order, error) {
 // History reads a customer's orders; sql.ErrNoRows when there is no such customer.
 func (s *Store) History(ctx context.Context, customer int) (History, error) {
 	h := History{ID: customer}
-	if err := s.customer.QueryRowContext(ctx, customer).Scan(&h.Name, &h.Region, &h.Turnover); err != nil {
+	if err := get(ctx, s.customer, customer)(&h.Name, &h.Region, &h.Turnover); err != nil {
 		return h, err
 	}
 	var err error
@@ -100,22 +100,4 @@ func (s *Store) History(ctx context.Context, customer int) (History, error) {
 // Top reads the best sellers, by turnover, among so many latest orders.
 func (s *Store) Top(ctx context.Context, latest int) ([]Count, error) {
 	return collect(ctx, s.top, func(r *sql.Rows, c *Count) error { return r.Scan(&c.Product, &c.Name, &c.N) }, latest)
-}
-
-// collect runs a query and scans every row into a T.
-func collect[T any](ctx context.Context, stmt *sql.Stmt, scan func(*sql.Rows, *T) error, args ...any) ([]T, error) {
-	rows, err := stmt.QueryContext(ctx, args...)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	var all []T
-	for rows.Next() {
-		var one T
-		if err := scan(rows, &one); err != nil {
-			return nil, err
-		}
-		all = append(all, one)
-	}
-	return all, rows.Err()
 }

@@ -13,7 +13,7 @@ import (
 // Sizes of the seeded data. Ids run from 1 to these.
 const (
 	Orders    = 100_000
-	Customers = 200
+	Customers = 100
 	Products  = 1_000
 )
 
@@ -57,15 +57,18 @@ INSERT INTO lines SELECT o, no, 1 + (o * 2654435761 / 4096 + no * 40503) % @prod
 `
 
 // Create makes a database of the seeded orders in the file at path, which must not exist.
-func Create(ctx context.Context, path string) error {
+func Create(ctx context.Context, path string) error { return create(ctx, path, Orders) }
+
+func create(ctx context.Context, path string, orders int) error {
 	db, err := sql.Open("sqlite", "file:"+url.PathEscape(path)+"?_pragma=journal_mode(OFF)&_pragma=synchronous(OFF)")
 	if err != nil {
 		return fmt.Errorf("orders: creating %s: %w", path, err)
 	}
 	defer db.Close()
 	db.SetMaxOpenConns(1)
+	sizes := []any{sql.Named("orders", orders), sql.Named("customers", Customers), sql.Named("products", Products), sql.Named("stock", seededStock)}
 	for _, script := range []string{schema, "BEGIN", seed, indexes, "COMMIT"} {
-		if _, err := db.ExecContext(ctx, script, sql.Named("orders", Orders), sql.Named("customers", Customers), sql.Named("products", Products), sql.Named("stock", seededStock)); err != nil {
+		if _, err := db.ExecContext(ctx, script, sizes...); err != nil {
 			return fmt.Errorf("orders: seeding %s: %w", path, err)
 		}
 	}

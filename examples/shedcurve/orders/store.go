@@ -12,7 +12,8 @@ import (
 // Store is the service's database: a pool of connections and its prepared statements. It is safe for
 // concurrent use; make it with Open.
 type Store struct {
-	db *sql.DB
+	db     *sql.DB
+	seeded int // orders that were there when it was opened
 
 	order, lines, standing, related, customer, recent, turnover, top *sql.Stmt
 	price, addOrder, addLine, takeStock, addTurnover                 *sql.Stmt
@@ -43,7 +44,7 @@ const (
 
 // Open opens the database that Create made at path.
 func Open(ctx context.Context, path string) (*Store, error) {
-	dsn := fmt.Sprintf("file:%s?_txlock=immediate&_pragma=journal_mode(WAL)&_pragma=synchronous(NORMAL)&_pragma=busy_timeout(%d)",
+	dsn := fmt.Sprintf("file:%s?_txlock=immediate&_pragma=journal_mode(WAL)&_pragma=synchronous(NORMAL)&_pragma=mmap_size(67108864)&_pragma=busy_timeout(%d)",
 		url.PathEscape(path), busyTimeout/time.Millisecond)
 	db, err := sql.Open("sqlite", dsn)
 	if err != nil {
@@ -62,10 +63,13 @@ func Open(ctx context.Context, path string) (*Store, error) {
 			return nil, errors.Join(fmt.Errorf("orders: opening %s: %w", path, err), db.Close())
 		}
 	}
+	if err := db.QueryRowContext(ctx, "SELECT max(id) FROM orders").Scan(&s.seeded); err != nil {
+		return nil, errors.Join(fmt.Errorf("orders: opening %s: %w", path, err), db.Close())
+	}
 	return s, nil
 }
 
-// Reset takes back what was written since Create and empties the write-ahead log, so that the next
+// Reset takes back the orders placed since Open and empties the write-ahead log, so that the next
 // measurement sees the same data. Nothing else may be using the Store.
 func (s *Store) Reset(ctx context.Context) error {
 	conn, err := s.db.Conn(ctx)
@@ -74,8 +78,8 @@ func (s *Store) Reset(ctx context.Context) error {
 	}
 	defer conn.Close()
 	for _, text := range []string{
-		fmt.Sprintf("DELETE FROM lines WHERE order_id > %d", Orders),
-		fmt.Sprintf("DELETE FROM orders WHERE id > %d", Orders),
+		fmt.Sprintf("DELETE FROM lines WHERE order_id > %d", s.seeded),
+		fmt.Sprintf("DELETE FROM orders WHERE id > %d", s.seeded),
 		fmt.Sprintf("UPDATE products SET stock = %d WHERE stock <> %[1]d", seededStock),
 		"UPDATE customers SET turnover = 0 WHERE turnover <> 0",
 		"PRAGMA wal_checkpoint(TRUNCATE)",

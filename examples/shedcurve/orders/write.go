@@ -28,11 +28,11 @@ type DraftLine struct {
 func (s *Store) Place(ctx context.Context, d Draft) (id int64, total int, err error) {
 	var name, region string
 	var turnover int
-	if err := s.customer.QueryRowContext(ctx, d.Customer).Scan(&name, &region, &turnover); err != nil {
+	if err := get(ctx, s.customer, d.Customer)(&name, &region, &turnover); err != nil {
 		return 0, 0, err
 	}
 	var count, spent int // the customer's standing decides on credit; here everybody has it
-	if err := s.standing.QueryRowContext(ctx, d.Customer).Scan(&count, &spent); err != nil {
+	if err := get(ctx, s.standing, d.Customer)(&count, &spent); err != nil {
 		return 0, 0, err
 	}
 	tx, err := s.db.BeginTx(ctx, nil)
@@ -47,7 +47,7 @@ func (s *Store) Place(ctx context.Context, d Draft) (id int64, total int, err er
 }
 
 func (s *Store) write(ctx context.Context, tx *sql.Tx, d Draft) (id int64, total int, err error) {
-	res, err := tx.StmtContext(ctx, s.addOrder).ExecContext(ctx, d.Customer)
+	res, err := exec(ctx, tx.StmtContext(ctx, s.addOrder), d.Customer)
 	if err != nil {
 		return 0, 0, err
 	}
@@ -57,19 +57,19 @@ func (s *Store) write(ctx context.Context, tx *sql.Tx, d Draft) (id int64, total
 	price, addLine, takeStock := tx.StmtContext(ctx, s.price), tx.StmtContext(ctx, s.addLine), tx.StmtContext(ctx, s.takeStock)
 	for i, l := range d.Lines {
 		var cents int
-		if err := price.QueryRowContext(ctx, l.Product, l.Quantity).Scan(&cents); errors.Is(err, sql.ErrNoRows) {
+		if err := get(ctx, price, l.Product, l.Quantity)(&cents); errors.Is(err, sql.ErrNoRows) {
 			return 0, 0, fmt.Errorf("%w: product %d, quantity %d", ErrStock, l.Product, l.Quantity)
 		} else if err != nil {
 			return 0, 0, err
 		}
-		if _, err := addLine.ExecContext(ctx, id, i+1, l.Product, l.Quantity, cents); err != nil {
+		if _, err := exec(ctx, addLine, id, i+1, l.Product, l.Quantity, cents); err != nil {
 			return 0, 0, err
 		}
-		if _, err := takeStock.ExecContext(ctx, l.Quantity, l.Product); err != nil {
+		if _, err := exec(ctx, takeStock, l.Quantity, l.Product); err != nil {
 			return 0, 0, err
 		}
 		total += cents * l.Quantity
 	}
-	_, err = tx.StmtContext(ctx, s.addTurnover).ExecContext(ctx, total, d.Customer)
+	_, err = exec(ctx, tx.StmtContext(ctx, s.addTurnover), total, d.Customer)
 	return id, total, err
 }

@@ -1,0 +1,16 @@
+// Shedcurve loads a real service with and without Spillway and draws what became of the requests: the shed curve.
+//
+//	go run ./examples/shedcurve
+//
+// starts the service of package orders twice as child processes (arm "off": plain; arm "on": behind Spillway; the
+// same handler and pool otherwise), measures the plain one's capacity, offers both from half to ten times that,
+// and prints a table and writes shedcurve.html, .svg, .csv and .json. The flag -help lists what can be changed;
+// with -target it loads a service that is already running, and
+//
+//	go run ./examples/shedcurve serve -addr 127.0.0.1:8080 -spillway on
+//
+// starts the service alone, for other load generators.
+//
+// Each child has one core (GOMAXPROCS=1) and so has the generator. At every load the first part of the time
+// is offered and not counted: the curve shows the steady state.
+package main

@@ -1,0 +1,77 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"runtime"
+	"syscall"
+)
+
+// Exit statuses.
+const (
+	exitOK     = 0
+	exitFailed = 1 // the run failed, or ended early
+	exitUsage  = 2 // flags or arguments are wrong
+)
+
+func main() {
+	os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
+}
+
+func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if len(args) > 0 && args[0] == "serve" {
+		cfg, err := parseServe(args[1:], stderr)
+		if err != nil {
+			return usageStatus(err, stderr)
+		}
+		return status(serve(ctx, cfg, stdin, stdout, stderr), stderr)
+	}
+	opts, err := parseOptions(args, stderr)
+	if err != nil {
+		return usageStatus(err, stderr)
+	}
+	runtime.GOMAXPROCS(1) // the other core is the target's
+	return status(runCurve(ctx, opts, stdout, stderr), stderr)
+}
+
+func status(err error, stderr io.Writer) int {
+	if err != nil {
+		fmt.Fprintln(stderr, "shedcurve:", err)
+		return exitFailed
+	}
+	return exitOK
+}
+
+// errSaid stands for an error that package flag has already printed.
+var errSaid = errors.New("said")
+
+func usageStatus(err error, stderr io.Writer) int {
+	switch {
+	case errors.Is(err, flag.ErrHelp):
+		return exitOK
+	case !errors.Is(err, errSaid):
+		fmt.Fprintln(stderr, "shedcurve:", err)
+		fmt.Fprintln(stderr, "shedcurve: -help lists the flags")
+	}
+	return exitUsage
+}
+
+// parseFlags lets fs read args, none of which may be left over.
+func parseFlags(fs *flag.FlagSet, args []string) error {
+	if err := fs.Parse(args); errors.Is(err, flag.ErrHelp) {
+		return err
+	} else if err != nil {
+		return errSaid
+	}
+	if fs.NArg() > 0 {
+		return fmt.Errorf("unexpected argument %q", fs.Arg(0))
+	}
+	return nil
+}

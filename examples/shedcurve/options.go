@@ -1,0 +1,170 @@
+package main
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"net/url"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spillway-go/spillway/examples/shedcurve/load"
+)
+
+// options are what the flags say, checked.
+type options struct {
+	target   string    // URL of somebody's own service; empty: start our own
+	mix      *load.Mix // what to request
+	rates    []float64 // multiples of capacity, rising
+	warmUp   time.Duration
+	duration time.Duration
+	window   time.Duration // of a number of clients, while capacity is measured
+	deadline time.Duration
+	seed     uint64
+	out      string
+	json     bool
+}
+
+// Of the default run: sixteen points and the capacity within two minutes, with room for some repeats.
+const (
+	defaultRates    = "0.5,0.8,1,1.5,2,3,5,10"
+	defaultDuration = 3500 * time.Millisecond
+	defaultWindow   = 800 * time.Millisecond
+
+	// quickRates and the like fit into half a minute.
+	quickRates    = "0.5,1,3,10"
+	quickDuration = time.Second
+	quickWindow   = 400 * time.Millisecond
+
+	// defaultDeadline is some ten times what a request takes at half the capacity. Longer hides a
+	// collapse, because requests that wait for ever are then good; shorter than a few times the
+	// slowest request makes failures of nothing but chance.
+	defaultDeadline = 400 * time.Millisecond
+
+	minDuration, maxDuration = 100 * time.Millisecond, 10 * time.Minute
+	minDeadline, maxDeadline = 10 * time.Millisecond, time.Minute
+	maxRate                  = 100
+)
+
+func parseOptions(args []string, stderr io.Writer) (options, error) {
+	var (
+		o        options
+		rates    string
+		requests []string
+		file     string
+		quick    bool
+	)
+	fs := flag.NewFlagSet("shedcurve", flag.ContinueOnError)
+	fs.SetOutput(stderr)
+	fs.StringVar(&o.target, "target", "", "load the service at this `URL` instead of starting one")
+	fs.Func("request", "`line` that describes requests to -target, such as 'weight=3 tier=t1 GET /x'; may be repeated",
+		func(s string) error { requests = append(requests, s); return nil })
+	fs.StringVar(&file, "requests", "", "YAML `file` that describes requests to -target: a list of {weight, tier, tenant, method, path, body, header}")
+	fs.StringVar(&rates, "rates", defaultRates, "loads to offer, as `multiples` of capacity")
+	fs.DurationVar(&o.duration, "duration", defaultDuration, "how long each load is counted; two fifths of that are offered before and not counted")
+	fs.DurationVar(&o.deadline, "deadline", defaultDeadline, "how long a client waits for its answer")
+	fs.Uint64Var(&o.seed, "seed", 1, "of arrivals and requests")
+	fs.StringVar(&o.out, "out", ".", "`folder` to write the report's files to")
+	fs.BoolVar(&o.json, "json", false, "print the report as JSON instead of a table")
+	fs.BoolVar(&quick, "quick", false, "fewer loads for a shorter time: under 30 s")
+	if err := parseFlags(fs, args); err != nil {
+		return o, err
+	}
+	o.window = defaultWindow
+	if quick {
+		given := map[string]bool{}
+		fs.Visit(func(f *flag.Flag) { given[f.Name] = true })
+		o.window = quickWindow
+		if !given["duration"] {
+			o.duration = quickDuration
+		}
+		if !given["rates"] {
+			rates = quickRates
+		}
+	}
+	o.warmUp = o.duration * 2 / 5
+
+	var errs [3]error
+	o.rates, errs[0] = parseRates(rates)
+	errs[1] = o.check()
+	o.mix, errs[2] = parseMix(o.target, requests, file)
+	return o, errors.Join(errs[:]...)
+}
+
+func (o options) check() error {
+	var errs []error
+	if o.duration < minDuration || o.duration > maxDuration {
+		errs = append(errs, fmt.Errorf("-duration is %v, must be %v to %v", o.duration, minDuration, maxDuration))
+	}
+	if o.deadline < minDeadline || o.deadline > maxDeadline {
+		errs = append(errs, fmt.Errorf("-deadline is %v, must be %v to %v", o.deadline, minDeadline, maxDeadline))
+	}
+	if u, err := url.Parse(o.target); o.target != "" && (err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.RawQuery != "") {
+		errs = append(errs, fmt.Errorf("-target is %q, must be an http:// or https:// URL without query", o.target))
+	}
+	return errors.Join(errs...)
+}
+
+// parseRates reads rising, positive multiples.
+func parseRates(s string) ([]float64, error) {
+	var rates []float64
+	for part := range strings.SplitSeq(s, ",") {
+		x, err := strconv.ParseFloat(strings.TrimSpace(part), 64)
+		if err != nil || !(x > 0) || x > maxRate {
+			return nil, fmt.Errorf("-rates has %q, must be numbers above 0 and at most %d, separated by commas", part, maxRate)
+		}
+		rates = append(rates, x)
+	}
+	slices.Sort(rates)
+	return slices.Compact(rates), nil
+}
+
+// parseMix reads what to request of target; of our own service that is fixed.
+func parseMix(target string, lines []string, file string) (*load.Mix, error) {
+	described := len(lines) > 0 || file != ""
+	switch {
+	case target == "" && described:
+		return nil, errors.New("-request and -requests describe requests to -target, which is missing")
+	case target == "":
+		return load.NewMix(orderRequests()...)
+	case !described:
+		return nil, errors.New("-target needs -request or -requests")
+	}
+	var classes []load.Class
+	var errs []error
+	for _, l := range lines {
+		c, err := load.ParseRequest(l)
+		if err != nil {
+			errs = append(errs, fmt.Errorf("-request: %w", err))
+		}
+		classes = append(classes, c)
+	}
+	if file != "" {
+		more, err := readRequests(file)
+		if err != nil {
+			errs = append(errs, fmt.Errorf("-requests: %w", err))
+		}
+		classes = append(classes, more...)
+	}
+	if err := errors.Join(errs...); err != nil {
+		return nil, err
+	}
+	return load.NewMix(classes...)
+}
+
+func readRequests(file string) ([]load.Class, error) {
+	f, err := os.Open(file)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	classes, err := load.ParseRequests(f)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", file, err)
+	}
+	return classes, nil
+}

@@ -1,0 +1,132 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"runtime"
+	"time"
+
+	"github.com/spillway-go/spillway/examples/shedcurve/orders"
+)
+
+// serveConfig is what serve's flags say, checked.
+type serveConfig struct {
+	addr, admin string
+	spillway    bool
+	db          string // made by orders.Create; empty: a temporary one
+	child       bool
+}
+
+// addresses is what a child tells its parent.
+type addresses struct {
+	Addr  string `json:"addr"`
+	Admin string `json:"admin"`
+}
+
+func parseServe(args []string, stderr io.Writer) (serveConfig, error) {
+	var c serveConfig
+	var spillway string
+	fs := flag.NewFlagSet("shedcurve serve", flag.ContinueOnError)
+	fs.SetOutput(stderr)
+	fs.StringVar(&c.addr, "addr", "127.0.0.1:8080", "`address` to serve on; port 0 picks one")
+	fs.StringVar(&c.admin, "admin", "127.0.0.1:0", "`address` for usage, reset and profiles; anybody who reaches it can reset the data")
+	fs.StringVar(&spillway, "spillway", "on", "`on or off`: with or without Spillway before the same handler")
+	fs.StringVar(&c.db, "db", "", "database `file` that an earlier run made; empty: a new one in a temporary folder")
+	fs.BoolVar(&c.child, "child", false, "print the addresses as JSON and end when standard input does")
+	if err := parseFlags(fs, args); err != nil {
+		return c, err
+	}
+	switch spillway {
+	case "on":
+		c.spillway = true
+	case "off":
+	default:
+		return c, fmt.Errorf("-spillway is %q, must be on or off", spillway)
+	}
+	return c, nil
+}
+
+// serve runs the order service until ctx ends, or, as a child, until stdin does.
+func serve(ctx context.Context, c serveConfig, stdin io.Reader, stdout, stderr io.Writer) error {
+	runtime.GOMAXPROCS(1) // one core, whoever starts it: the load generator needs the other
+	if c.child {
+		// The parent ends us when it has drawn its conclusions, also after a Ctrl-C that reached us both.
+		signal.Ignore(os.Interrupt)
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithCancel(context.WithoutCancel(ctx))
+		go func() {
+			_, _ = io.Copy(io.Discard, stdin)
+			cancel()
+		}()
+	}
+	if c.db == "" {
+		dir, err := os.MkdirTemp("", "shedcurve-")
+		if err != nil {
+			return err
+		}
+		defer os.RemoveAll(dir)
+		c.db = filepath.Join(dir, "orders.db")
+		if err := orders.Create(ctx, c.db); err != nil {
+			return err
+		}
+	}
+	store, err := orders.Open(ctx, c.db)
+	if err != nil {
+		return err
+	}
+	defer store.Close()
+	handler := http.Handler(orders.Handler(store))
+	var stats func() any
+	if c.spillway {
+		protect, ctrl, err := newSpillway()
+		if err != nil {
+			return err
+		}
+		defer ctrl.Close()
+		handler = protect(handler)
+		stats = func() any { return ctrl.Stats() }
+	}
+	m := newMeter()
+	defer m.stop()
+	return listen(ctx, c, m.count(orders.WithDeadline(handler)), adminHandler(m, store, stats), stdout, stderr)
+}
+
+// listen serves both handlers until ctx ends.
+func listen(ctx context.Context, c serveConfig, public, admin http.Handler, stdout, stderr io.Writer) error {
+	publicListener, err := net.Listen("tcp", c.addr)
+	if err != nil {
+		return err
+	}
+	adminListener, err := net.Listen("tcp", c.admin)
+	if err != nil {
+		return errors.Join(err, publicListener.Close())
+	}
+	at := addresses{publicListener.Addr().String(), adminListener.Addr().String()}
+	if c.child {
+		if err := json.NewEncoder(stdout).Encode(at); err != nil {
+			return err
+		}
+	} else {
+		fmt.Fprintf(stderr, "order service on http://%s (spillway %t), admin on http://%s; Ctrl-C ends it\n", at.Addr, c.spillway, at.Admin)
+	}
+	publicServer := &http.Server{Handler: public, ReadHeaderTimeout: 5 * time.Second}
+	adminServer := &http.Server{Handler: admin, ReadHeaderTimeout: 5 * time.Second}
+	ended := make(chan error, 2)
+	go func() { ended <- publicServer.Serve(publicListener) }()
+	go func() { ended <- adminServer.Serve(adminListener) }()
+	select {
+	case err = <-ended:
+	case <-ctx.Done():
+		err = nil
+	}
+	return errors.Join(err, publicServer.Close(), adminServer.Close())
+}
