@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"runtime"
 	"sync"
 	"testing"
 	"time"
@@ -91,15 +92,101 @@ func only(l admission.LaneConfig) admission.Config {
 	return admission.Config{Lanes: map[string]admission.LaneConfig{"default": l}}
 }
 
-// control starts a controller for the length of the test.
+// control starts a controller for the length of the test, at whose end nothing
+// may be left of any request: all that began was settled, once.
 func control(t testing.TB, cfg admission.Config, opts ...admission.Option) *admission.Controller {
 	t.Helper()
 	c, err := admission.New(cfg, opts...)
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = c.Close() })
+	t.Cleanup(func() {
+		if err := c.Close(); err != nil {
+			t.Error(err)
+		}
+		quiet(t, c)
+	})
 	return c
+}
+
+func quiet(t testing.TB, c *admission.Controller) {
+	t.Helper()
+	stats := c.Stats()
+	for _, l := range stats.Lanes {
+		if l.Inflight != 0 || l.Overrun != 0 {
+			t.Errorf("lane %s: inflight %d, overrun %d, want none", l.Name, l.Inflight, l.Overrun)
+		}
+		for tier, ts := range l.Tiers {
+			if n := ts.Admitted + total(ts.Shed[:]) + ts.Left; ts.Arrived != n || l.Queued[tier] != 0 {
+				t.Errorf("lane %s, t%d: %d arrived, %d settled, %d queued", l.Name, tier, ts.Arrived, n, l.Queued[tier])
+			}
+			if n := total(ts.Outcomes[:]); ts.Admitted != n {
+				t.Errorf("lane %s, t%d: %d admitted, %d released", l.Name, tier, ts.Admitted, n)
+			}
+		}
+	}
+	for _, r := range stats.Rules {
+		if r.Held != 0 {
+			t.Errorf("rule %s: %d held, want none", r.Rule, r.Held)
+		}
+	}
+}
+
+func total(ns []uint64) (sum uint64) {
+	for _, n := range ns {
+		sum += n
+	}
+	return sum
+}
+
+// counts adds up the tiers of the default lane.
+func counts(c *admission.Controller) (sum admission.TierStats) {
+	l, _ := c.Stats().Lane("default")
+	for _, ts := range l.Tiers {
+		sum.Arrived += ts.Arrived
+		sum.Admitted += ts.Admitted
+		sum.Left += ts.Left
+		for i, n := range ts.Shed {
+			sum.Shed[i] += n
+		}
+		for i, n := range ts.Outcomes {
+			sum.Outcomes[i] += n
+		}
+	}
+	return sum
+}
+
+// hold takes a slot that is not the middleware's.
+func hold(t testing.TB, c *admission.Controller) admission.Ticket {
+	t.Helper()
+	ticket, err := c.TryAdmit(context.Background(), admission.Request{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return ticket
+}
+
+// fill has n requests wait in the queue until the returned function is called.
+// They are of the best tier, or a newcomer could take their place.
+func fill(t testing.TB, c *admission.Controller, n int) (leave func()) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	var waiters sync.WaitGroup
+	for range n {
+		waiters.Go(func() {
+			ticket, _ := c.Admit(ctx, admission.Request{Priority: admission.NewPriority(admission.T0, 0)})
+			ticket.Release(admission.Ignore)
+		})
+	}
+	for queued := 0; queued < n; {
+		runtime.Gosched()
+		l, _ := c.Stats().Lane("default")
+		queued = l.Queued[admission.T0]
+	}
+	return func() {
+		cancel()
+		waiters.Wait()
+	}
 }
 
 func watched(s *spy) admission.Option { return admission.WithStages(s) }
@@ -167,10 +254,9 @@ func (p *pipes) dial(context.Context, string, string) (net.Conn, error) {
 	}
 }
 
-// serveInBubble serves h on pipes, with HTTP/2 in the clear. Close the returned
-// function's server before the bubble ends.
-func serveInBubble(h http.Handler, http2 bool) (p *pipes, client *http.Client, stop func()) {
-	p = &pipes{conns: make(chan net.Conn), done: make(chan struct{})}
+// serveInBubble serves h on pipes, with HTTP/2 in the clear, until the test ends.
+func serveInBubble(t *testing.T, h http.Handler, http2 bool) (*http.Server, *http.Client) {
+	p := &pipes{conns: make(chan net.Conn), done: make(chan struct{})}
 	proto := new(http.Protocols)
 	proto.SetHTTP1(!http2)
 	proto.SetUnencryptedHTTP2(http2)
@@ -181,11 +267,12 @@ func serveInBubble(h http.Handler, http2 bool) (p *pipes, client *http.Client, s
 		_ = srv.Serve(p)
 	}()
 	transport := &http.Transport{DialContext: p.dial, Protocols: proto}
-	return p, &http.Client{Transport: transport}, func() {
+	t.Cleanup(func() {
 		transport.CloseIdleConnections()
 		_ = srv.Close()
 		<-served
-	}
+	})
+	return srv, &http.Client{Transport: transport}
 }
 
 // drain reads a response to its end.

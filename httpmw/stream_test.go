@@ -41,9 +41,7 @@ func TestEventsArriveOneByOne(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s := &spy{}
 				ctrl := control(t, admission.Config{}, watched(s))
-				defer ctrl.Close()
-				_, client, stop := serveInBubble(httpmw.Wrap(ctrl, events(5)), http2)
-				defer stop()
+				_, client := serveInBubble(t, httpmw.Wrap(ctrl, events(5)), http2)
 				start := time.Now()
 				resp, err := client.Get("http://test/")
 				if err != nil {
@@ -186,7 +184,6 @@ func TestStreamLaneBoundsHowManyThereAre(t *testing.T) {
 		ctrl := control(t, admission.Config{Lanes: map[string]admission.LaneConfig{
 			"default": pinned(1, 1), "streams": {Limit: admission.LimitConfig{Fixed: 2}, Gate: admission.GateConfig{Law: "off"}},
 		}}, watched(s))
-		defer ctrl.Close()
 		h := httpmw.New(ctrl, httpmw.Config{StreamLane: "streams"})(events(20)) // for 1.9 s
 		codes := make(chan int, 3)
 		for range 3 {

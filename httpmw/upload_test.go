@@ -38,8 +38,7 @@ func TestSlowUploadIsToldAtOnce(t *testing.T) {
 	for name, http2 := range protocols {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				_, client, stop := serveInBubble(shedder(t, full, httpmw.Config{}), http2)
-				defer stop()
+				_, client := serveInBubble(t, shedder(t, full, httpmw.Config{}), http2)
 				body := slowly{make(chan struct{})}
 				defer close(body.done)
 				start := time.Now()
@@ -86,8 +85,7 @@ func TestConnectionSurvivesARefusedBody(t *testing.T) {
 		for size, body := range bodies {
 			t.Run(name+" "+size, func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
-					_, client, stop := serveInBubble(shedder(t, full, httpmw.Config{}), http2)
-					defer stop()
+					_, client := serveInBubble(t, shedder(t, full, httpmw.Config{}), http2)
 					for i, idle := range []time.Duration{0, 0, 10 * time.Millisecond, 70 * time.Millisecond, time.Minute} {
 						time.Sleep(idle)
 						req, _ := http.NewRequest("POST", "http://test/", body())
@@ -108,14 +106,13 @@ func TestConnectionSurvivesASlowHandlerOutside(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				inner := shedder(t, full, httpmw.Config{})
-				_, client, stop := serveInBubble(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				_, client := serveInBubble(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 					if read {
 						_, _ = io.Copy(io.Discard, r.Body)
 					}
 					inner.ServeHTTP(w, r)
 					time.Sleep(200 * time.Millisecond)
 				}), false)
-				defer stop()
 				for i := range 3 {
 					req, _ := http.NewRequest("POST", "http://test/", strings.NewReader("small"))
 					if reused := send(t, client, req); reused != (i > 0) {
