@@ -3,7 +3,6 @@ package admission
 import (
 	"context"
 	"errors"
-	"fmt"
 	"math/rand/v2"
 	"time"
 
@@ -155,10 +154,11 @@ func (c *Controller) arrive(ctx context.Context, a *ask, r Request, deadline tim
 	}
 	switch {
 	case ghost:
+		t := Ticket{e: e, gen: e.gen.Load()}
 		if state == core.Refused {
-			c.tellShed(ctx, r, l.refusals.Load().pick(reason, a.rank, r.Attempt), nil, true)
+			return c.tellShadow(ctx, r, l.refusals.Load().pick(reason, a.rank, r.Attempt), nil, t)
 		}
-		return Ticket{e: e, gen: e.gen.Load()}, nil
+		return t, nil
 	case state == core.Running:
 		return Ticket{e: e, gen: e.gen.Load()}, nil
 	case state == core.Waiting:
@@ -174,16 +174,17 @@ func (c *Controller) arrive(ctx context.Context, a *ask, r Request, deadline tim
 func (c *Controller) gateShed(ctx context.Context, a *ask, r Request) (Ticket, error) {
 	l := a.lane
 	shed := l.refusals.Load().pick(ReasonPriority, a.rank, r.Attempt)
-	wake := l.wakeLocked()
-	if a.plan.cfg.Mode == Shadow {
-		t := c.unslottedLocked(a, r)
-		l.mu.Unlock()
-		c.tellShed(ctx, r, shed, nil, true)
-		return t, nil
+	t, ghost := Ticket{}, a.plan.cfg.Mode == Shadow
+	if ghost {
+		t = c.unslottedLocked(a, r)
 	}
+	wake := l.wakeLocked()
 	l.mu.Unlock()
 	if wake {
 		c.wake()
+	}
+	if ghost {
+		return c.tellShadow(ctx, r, shed, nil, t)
 	}
 	c.undo(a)
 	c.tellShed(ctx, r, shed, nil, false)
@@ -204,11 +205,11 @@ func (c *Controller) refused(ctx context.Context, a *ask, r Request, shed *ShedE
 		t = c.unslottedLocked(a, r)
 	}
 	l.mu.Unlock()
-	c.tellShed(ctx, r, shed, cause, ghost)
 	if ghost {
-		return t, nil
+		return c.tellShadow(ctx, r, shed, cause, t)
 	}
 	c.undo(a)
+	c.tellShed(ctx, r, shed, cause, false)
 	return Ticket{}, shed
 }
 
@@ -253,21 +254,36 @@ func (c *Controller) acquire(a *ask, r *Request) (err error) {
 
 var tierNames = [NumTiers]string{"t0", "t1", "t2", "t3", "t4", "t5"}
 
-// undo gives back what a request took before it was shed.
+// undo gives back what a request took before it was shed. The stages come
+// last: one that panics on leaving keeps nobody's counters.
 func (c *Controller) undo(a *ask) {
+	a.hold.Release()
 	if e := a.e; e != nil {
 		c.exitStages(e, e.plan, Ignore)
 		a.lane.mu.Lock()
 		a.lane.putLocked(e)
 		a.lane.mu.Unlock()
 	}
-	a.hold.Release()
 }
 
 func (c *Controller) tellShed(ctx context.Context, r Request, shed *ShedError, cause error, shadow bool) {
 	if c.opts.hooks.Shed != nil {
 		c.opts.hooks.Shed(ctx, Refusal{Request: r, Err: shed, Cause: cause, Shadow: shadow})
 	}
+}
+
+// tellShadow tells of a request that would have been shed and runs with t,
+// which a hook that panics must not keep.
+func (c *Controller) tellShadow(ctx context.Context, r Request, shed *ShedError, cause error, t Ticket) (Ticket, error) {
+	told := false
+	defer func() {
+		if !told {
+			t.Release(Ignore)
+		}
+	}()
+	c.tellShed(ctx, r, shed, cause, true)
+	told = true
+	return t, nil
 }
 
 // hashOf decides over a request at the gate's boundary. What a request is
@@ -278,21 +294,4 @@ func hashOf(r *Request) uint32 {
 		return rand.Uint32()
 	}
 	return uint32(mix(fnv1a(fnv1a(fnvOffset, r.Tenant), r.Key)))
-}
-
-// complain says what is wrong with a request.
-func (p *plan) complain(r *Request) error {
-	var errs []error
-	if p.lane(r.Lane) == nil {
-		errs = append(errs, fmt.Errorf("admission: request's lane is %.64q: not a lane of the config", r.Lane))
-	}
-	for _, f := range []struct {
-		name  string
-		value int64
-	}{{"cost", int64(r.Cost)}, {"bytes", r.Bytes}, {"attempt", int64(r.Attempt)}} {
-		if f.value < 0 {
-			errs = append(errs, fmt.Errorf("admission: request's %s is %d: must not be negative", f.name, f.value))
-		}
-	}
-	return errors.Join(errs...)
 }

@@ -1,6 +1,8 @@
 package admission
 
 import (
+	"context"
+	"errors"
 	"runtime"
 	"testing"
 	"time"
@@ -54,7 +56,48 @@ func ValidateQuiet(tb testing.TB, c *Controller) {
 	}
 }
 
-// NewQuiet returns a controller that is closed and checked when the test ends.
+// ValidateSlots takes every slot of every lane and checks that there are as
+// many as the limit says, not one less and not one more. It says nothing of a
+// lane that is closed, rests, or sheds everything by priority.
+func ValidateSlots(tb testing.TB, c *Controller) {
+	tb.Helper()
+	p := c.plan.Load()
+	if p.cfg.Mode != Enforce {
+		return
+	}
+	bare := *p // of rules and stages, which may refuse for reasons of their own
+	bare.ruled, bare.stages = false, nil
+	c.plan.Store(&bare)
+	defer c.plan.Store(p)
+	for name := range c.Config().Lanes {
+		l, _ := c.Stats().Lane(name)
+		var taken []Ticket
+		var err error
+		for len(taken) <= l.Limit && err == nil && !l.Resting {
+			var t Ticket
+			if t, err = c.TryAdmit(context.Background(), Request{Lane: name, Priority: NewPriority(T0, 0)}); err == nil {
+				taken = append(taken, t)
+			}
+		}
+		if why, _ := ReasonOf(err); (err == nil || why == ReasonLimit) && !l.Resting && len(taken) != l.Limit {
+			tb.Errorf("lane %s: %d slots to be had, limit is %d", name, len(taken), l.Limit)
+		}
+		for _, t := range taken {
+			t.Release(Ignore)
+		}
+	}
+}
+
+// ReasonOf is the reason of a ShedError; false of any other error.
+func ReasonOf(err error) (Reason, bool) {
+	var shed *ShedError
+	if errors.As(err, &shed) {
+		return shed.Reason, true
+	}
+	return NumReasons, false
+}
+
+// NewQuiet returns a controller that is checked and closed when the test ends.
 func NewQuiet(tb testing.TB, cfg Config, opts ...Option) *Controller {
 	tb.Helper()
 	c, err := New(cfg, opts...)
@@ -62,6 +105,7 @@ func NewQuiet(tb testing.TB, cfg Config, opts ...Option) *Controller {
 		tb.Fatal(err)
 	}
 	tb.Cleanup(func() {
+		ValidateSlots(tb, c)
 		if err := c.Close(); err != nil {
 			tb.Error(err)
 		}

@@ -1,6 +1,11 @@
 package admission
 
-import "github.com/spillway-go/spillway/scorecard"
+import (
+	"errors"
+	"fmt"
+
+	"github.com/spillway-go/spillway/scorecard"
+)
 
 // Request says what is known of a request before it runs. The zero value is a
 // request of unclassified priority in the default lane, of cost 1. It is
@@ -18,4 +23,21 @@ type Request struct {
 	Bytes   int64           // payload, for guards that count bytes; negative is an error
 	Attempt int             // 0 for the first try, n for the n-th retry; negative is an error
 	Tags    []scorecard.Tag // more facts for the scorecard's rules
+}
+
+// complain says what is wrong with a request.
+func (p *plan) complain(r *Request) error {
+	var errs []error
+	if p.lane(r.Lane) == nil {
+		errs = append(errs, fmt.Errorf("admission: request's lane is %.64q: not a lane of the config", r.Lane))
+	}
+	for _, f := range []struct {
+		name  string
+		value int64
+	}{{"cost", int64(r.Cost)}, {"bytes", r.Bytes}, {"attempt", int64(r.Attempt)}} {
+		if f.value < 0 {
+			errs = append(errs, fmt.Errorf("admission: request's %s is %d: must not be negative", f.name, f.value))
+		}
+	}
+	return errors.Join(errs...)
 }

@@ -50,12 +50,12 @@ func (c *Controller) leave(e *entry, from core.State) bool {
 	return true
 }
 
-// drop gives back everything of a request that waited in vain.
+// drop gives back everything of a request that waited in vain, as undo does.
 func (c *Controller) drop(e *entry) {
+	e.hold.Release()
 	if e.entered > 0 {
 		c.exitStages(e, e.plan, Ignore)
 	}
-	e.hold.Release()
 	e.lane.mu.Lock()
 	e.lane.putLocked(e)
 	e.lane.mu.Unlock()
