@@ -138,7 +138,7 @@ func TestClientsThatLeaveDoNotMoveTheLimit(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			ctrl := control(t, tuned(40))
 			mw := httpmw.New(ctrl, httpmw.Config{Headers: httpmw.Headers{Deadlines: []string{"X-Request-Timeout"}}})
-			closedLoop(mw(h), 40, 20*time.Second, ask)
+			closedLoop(mw(h), 40, 8*time.Second, ask)
 			l, _ = ctrl.Stats().Lane("default")
 		})
 		return l
