@@ -154,7 +154,7 @@ func (c *Controller) Untrusted(p Priority) Priority {
 		return p
 	}
 	if p == Exempt || !p.hasCohort() {
-		return tierOnly(limit)
+		return limit.Priority()
 	}
 	return NewPriority(limit, p.Cohort())
 }

@@ -36,7 +36,7 @@ func (t Tier) String() string { return "t" + strconv.Itoa(int(t)) }
 // Priority is a tier and, inside it, a cohort: a stable slice of the users,
 // so that when part of a tier must be shed it is always the same part and a
 // user's calls to many services share one fate. It is opaque; build one with
-// [NewPriority] or [ParsePriority]. The zero value means unclassified, for
+// [Tier.Priority], [NewPriority] or [ParsePriority]. The zero value means unclassified, for
 // which [PriorityConfig] names a default: nobody becomes T0 by leaving a field
 // empty.
 type Priority uint16
@@ -57,8 +57,9 @@ func NewPriority(t Tier, cohort int) Priority {
 	return Priority(t+1)<<cohortBits | Priority(uint(cohort)%NumCohorts+1)
 }
 
-// tierOnly is the priority of a tier whose cohort is still to be found.
-func tierOnly(t Tier) Priority { return Priority(min(t, T5)+1) << cohortBits }
+// Priority is the tier without a cohort: that is derived from the request's
+// tenant when it is admitted. A tier past T5 counts as T5.
+func (t Tier) Priority() Priority { return Priority(min(t, T5)+1) << cohortBits }
 
 // ParsePriority reads "t1" or "t1/37". With the tier alone the cohort is
 // derived from the request's tenant when it is admitted. Anything else is an
@@ -70,7 +71,7 @@ func ParsePriority(s string) (Priority, error) {
 	}
 	t := Tier(tier[1] - '0')
 	if !both {
-		return tierOnly(t), nil
+		return t.Priority(), nil
 	}
 	n, err := strconv.ParseUint(cohort, 10, 8)
 	if err != nil || n >= NumCohorts || len(cohort) > 3 {

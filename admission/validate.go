@@ -36,10 +36,10 @@ func (c Config) WithDefaults() Config {
 	}
 	c.Lanes = lanes
 	if c.Priorities.Default == 0 {
-		c.Priorities.Default = tierOnly(T3)
+		c.Priorities.Default = T3.Priority()
 	}
 	if c.Priorities.UntrustedMax == 0 {
-		c.Priorities.UntrustedMax = tierOnly(T3)
+		c.Priorities.UntrustedMax = T3.Priority()
 	}
 	c.Priorities.Callers = maps.Clone(c.Priorities.Callers)
 	c.Scorecard.Rules = slices.Clone(c.Scorecard.Rules)

@@ -65,12 +65,12 @@ func classified(mux *http.ServeMux) (http.Handler, error) {
 	return httpmw.New(ctrl, httpmw.Config{
 		Mux: mux,
 		Classify: func(r *http.Request) admission.Request {
-			req := admission.Request{Lane: "read", Priority: admission.NewPriority(admission.T1, 0)}
+			req := admission.Request{Lane: "read", Priority: admission.T1.Priority()}
 			if r.Method != http.MethodGet {
 				req.Lane = "write"
 			}
 			if strings.HasPrefix(r.URL.Path, "/api/reports/") {
-				req.Priority = admission.NewPriority(admission.T5, 0)
+				req.Priority = admission.T5.Priority()
 			}
 			req.Tenant = r.Header.Get("X-Tenant") // set by our own gateway
 			return req
