@@ -99,7 +99,7 @@ func (c *Controller) poll(ctx context.Context, s *signal) {
 		}
 		p, err := ask1(ctx, s)
 		if err == nil && !core.ValidPressure(p) {
-			err = fmt.Errorf("pressure is %v: must be a finite number of at least 0", p)
+			err = fmt.Errorf("pressure is %v: must be from 0 to %g", p, core.MaxPressure)
 		}
 		if err == nil {
 			s.reading.Store(&reading{p, c.now()})

@@ -1,7 +1,6 @@
 package core
 
 import (
-	"math"
 	"time"
 
 	"github.com/spillway-go/spillway/pid"
@@ -33,8 +32,12 @@ func NewSignal(setpoint float64) (*Signal, error) {
 	return &Signal{ctl: ctl, setpoint: setpoint}, nil
 }
 
-// ValidPressure tells whether a reading can be used at all.
-func ValidPressure(p float64) bool { return p >= 0 && !math.IsInf(p, 1) }
+// MaxPressure is the largest reading that is believed: nothing bears a billion
+// times what it should, so more is the result of a division by almost nothing.
+const MaxPressure = 1e9
+
+// ValidPressure tells whether a reading can be used at all; NaN cannot.
+func ValidPressure(p float64) bool { return p >= 0 && p <= MaxPressure }
 
 // Step takes in a reading, dt after the last one, and returns the ratio the
 // signal asks for. applied is the ratio in force: where it is larger another
