@@ -1,0 +1,109 @@
+package core
+
+import (
+	"math"
+	"testing"
+	"time"
+)
+
+func newSignal(t *testing.T, setpoint float64) *Signal {
+	t.Helper()
+	s, err := NewSignal(setpoint)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func TestSignalTimeline(t *testing.T) {
+	const half = 500 * ms
+	s := newSignal(t, 1)
+	for _, act := range []struct {
+		why      string
+		pressure float64
+		applied  float64
+		dt       time.Duration
+		want     float64
+	}{
+		{"below the setpoint", 0.5, 0, half, 0},
+		{"above: P 0.02, I 0.14", 1.2, 0, half, 0.16},
+		{"still: I 0.28", 1.2, 0.16, half, 0.30},
+		{"not a number: as it was", math.NaN(), 0.30, half, 0.30},
+		{"negative: as it was", -1, 0.30, half, 0.30},
+		{"infinite: as it was", math.Inf(1), 0.30, half, 0.30},
+		{"far above counts as 1 above: I 0.98", 7, 0.30, half, 0.99},
+		{"bounded", 7, 0.99, half, 0.99},
+		{"leaves the bound at once", 0, 0.99, half, 0.19},
+		{"and is gone", 0, 0.19, half, 0},
+		{"another binds at 0.6: goes on from there, P from -0.1 to 0.02", 1.2, 0.6, half, 0.6 + 0.12 + 0.14},
+		{"below the setpoint it does not follow", 0.9, 0.95, half, 0.76},
+	} {
+		if got := s.Step(act.pressure, act.applied, act.dt); math.Abs(got-act.want) > 1e-9 {
+			t.Errorf("%s: asks for %.4f, want %.4f (%+v)", act.why, got, act.want, s.Terms())
+		}
+	}
+	if s.Reset(); s.Ratio() != 0 {
+		t.Errorf("after Reset it asks for %v", s.Ratio())
+	}
+}
+
+// With another setpoint than 1 the error is clamped to [-1, 1] all the same.
+func TestSignalErrorIsClamped(t *testing.T) {
+	s := newSignal(t, 500)
+	if got := s.Step(1e9, 0, 500*ms); math.Abs(got-0.8) > 1e-9 {
+		t.Errorf("far above: asks for %v, want 0.1 + 0.7", got)
+	}
+	s.Step(500, 0.8, 500*ms)
+	if got := s.Step(0, 0.7, 100*ms); math.Abs(got-(0.7-0.14-0.1)) > 1e-9 {
+		t.Errorf("far below: asks for %v, want 0.46", got)
+	}
+}
+
+// The gate sheds the larger of what the lane and the signals ask for, and says
+// whose it is.
+func TestSignalsBindTheGate(t *testing.T) {
+	l := newLane(t, pinned(1000))
+	for i := range 2000 {
+		l.Offer(i%NumRanks, 0, false)
+	}
+	l.Tick(100*ms, 0.5)
+	if l.ShedRatio() != 0 || l.Binding() != "" {
+		t.Errorf("sheds %v, bound by %q", l.ShedRatio(), l.Binding())
+	}
+	l.SetSignals(0.5, "disk")
+	l.Tick(200*ms, 0.5)
+	var v View
+	if l.View(200*ms, &v); v.ShedRatio != 0.5 || v.Binding != "disk" || v.Threshold/NumCohorts != 2 {
+		t.Errorf("sheds %v from rank %d on, bound by %q", v.ShedRatio, v.Threshold, v.Binding)
+	}
+	if l.Offer(NumRanks-1, 0, false) != true || l.Offer(0, 0, false) != false {
+		t.Error("the worst passes or the best does not")
+	}
+	if l.Idle() {
+		t.Error("idle while a signal sheds")
+	}
+	l.SetSignals(0, "")
+	l.Tick(300*ms, 0.5)
+	if l.Offer(NumRanks-1, 0, false) {
+		t.Error("sheds when no signal asks for it")
+	}
+}
+
+func TestNames(t *testing.T) {
+	if NumReasons.String() != "unknown" || NumOutcomes.String() != "unknown" {
+		t.Errorf("out of range: %q, %q", NumReasons, NumOutcomes)
+	}
+	seen := map[string]bool{"": true, "unknown": true}
+	for r := range NumReasons {
+		if seen[r.String()] {
+			t.Errorf("reason %d has the name %q", r, r)
+		}
+		seen[r.String()] = true
+	}
+	for o := range NumOutcomes {
+		if seen[o.String()] {
+			t.Errorf("outcome %d has the name %q", o, o)
+		}
+		seen[o.String()] = true
+	}
+}
