@@ -1,0 +1,83 @@
+package sim
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/spillway-go/spillway/admission"
+	"github.com/spillway-go/spillway/admission/internal/core"
+	"github.com/spillway-go/spillway/codel"
+	"github.com/spillway-go/spillway/pid"
+)
+
+// Front is what stands before the limit in a run.
+type Front uint8
+
+const (
+	// Full is the whole lane: what the controller checks before it, its gate,
+	// its queue.
+	Full Front = iota
+	// Lab is the limit alone, as its laws are compared: the queue holds as many
+	// as the limit and at least 8, its allowance is that of [codel.LawTight],
+	// nothing is shed before it, and the law knows the clients' deadline unless
+	// the lane declares one.
+	Lab
+)
+
+// String is "full" or "lab".
+func (f Front) String() string {
+	if f == Lab {
+		return "lab"
+	}
+	return "full"
+}
+
+// Run simulates s in front of the lane "default" of cfg; it is Full.Run.
+func Run(cfg admission.Config, s Scenario) (Report, error) { return Full.Run(cfg, s) }
+
+// The bound of a lab's queue; see [Lab].
+const (
+	labBound   = 8
+	labPerSlot = 1
+)
+
+// laneName is the lane that is simulated.
+const laneName = "default"
+
+// unlimited is the limit of a lane that is off.
+const unlimited = 1_000_000
+
+// Run simulates s in front of the lane "default" of cfg. Mode off runs without
+// lane; mode shadow is an error, as are what [admission.Config.Validate] and
+// [Scenario.Validate] find. It blocks until the run is over, about a second for
+// a million requests, and starts no goroutine; several runs may go on at once.
+func (f Front) Run(cfg admission.Config, s Scenario) (Report, error) {
+	err := errors.Join(cfg.Validate(), s.Validate())
+	if cfg.Mode == admission.Shadow {
+		err = errors.Join(err, fmt.Errorf("sim: mode is %v: must be enforce or off", cfg.Mode))
+	}
+	if err != nil {
+		return Report{}, err
+	}
+	lc := cfg.WithDefaults().Lanes[laneName]
+	off := cfg.Mode == admission.Off
+	switch {
+	case off:
+		lc = admission.LaneConfig{Limit: pid.LimitConfig{Fixed: unlimited}, Gate: pid.GateConfig{Law: "off"}}
+	case f == Lab:
+		lc.Queue, lc.Gate.Law = codel.Config{Law: codel.LawTight}, "off"
+		if lc.Deadline == 0 {
+			lc.Deadline = millis(s.Client.DeadlineMS)
+		}
+	}
+	lane, err := core.New(core.Config(lc), nil)
+	if err != nil {
+		return Report{}, err
+	}
+	if f == Lab {
+		lane.SetBound(labBound, labPerSlot)
+	}
+	e := newEngine(s, lane, f == Lab || off)
+	e.run()
+	return e.tally.report(&s), nil
+}

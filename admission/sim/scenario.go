@@ -1,0 +1,125 @@
+package sim
+
+// Scenario is one experiment. Times are in seconds or milliseconds as their
+// names say; [Load] and [Parse] return valid ones.
+type Scenario struct {
+	Name   string `json:"name"`
+	Family string `json:"family"` // groups rows of a table
+
+	DurationS    float64 `json:"duration_s"`     // arrivals stop then
+	MeasureFromS float64 `json:"measure_from_s"` // requests that begin earlier do not count
+	StepAtS      float64 `json:"step_at_s"`      // the step whose settling is measured; 0: none
+	CapacityRPS  float64 `json:"capacity_rps"`   // the unit of Arrivals.Points
+	Seed         uint64  `json:"seed"`
+
+	// SizeSigma spreads the size of requests: one lognormal factor of mean 1
+	// scales a request's work at all stations that name no sigma of their own.
+	SizeSigma float64 `json:"size_sigma"`
+
+	Backend []Station `json:"backend"` // visited in order by every request
+	Load    Arrivals  `json:"load"`
+	Client  Client    `json:"client"`
+
+	// TierMix is the share of each tier, t0 first; empty: all are t3.
+	TierMix []float64 `json:"tier_mix"`
+	// OneRank gives every request the same rank, in the middle of t1.
+	OneRank bool `json:"one_rank"`
+}
+
+// Station is a part of the back end. All requests in service have the same
+// speed, which depends on how many they are: a plain delay without more.
+type Station struct {
+	// Servers is how many requests are in service at most; the others wait for
+	// them in order. Zero: all are in service at once.
+	Servers int `json:"servers"`
+	// ServersFactor changes Servers: points [second, factor], each from its
+	// second on.
+	ServersFactor []Point `json:"servers_factor"`
+
+	// Cores are shared by n requests in service, each of which then has the
+	// speed min(1, Cores*eff/n), eff = 1/(1 + Beta*max(0, n-Knee)): contention
+	// beyond the knee. Zero: no sharing.
+	Cores float64 `json:"cores"`
+	Knee  float64 `json:"knee"`
+	Beta  float64 `json:"beta"`
+
+	// USLAlpha and USLBeta slow each of n requests in service down to
+	// 1/(1 + alpha*(n-1) + beta*n*(n-1)), the universal scalability law
+	// (Gunther 1993).
+	USLAlpha float64 `json:"usl_alpha"`
+	USLBeta  float64 `json:"usl_beta"`
+
+	Dist Dist `json:"dist"`
+	// ARSigma multiplies successive requests' work by a correlated lognormal
+	// factor of mean 1, whose logarithm is a first-order autoregression with
+	// coefficient ARRho.
+	ARSigma float64 `json:"ar_sigma"`
+	ARRho   float64 `json:"ar_rho"`
+	// SizeSigma takes the place of the scenario's at this station.
+	SizeSigma float64 `json:"size_sigma"`
+
+	// Speed is a factor on the station's speed: points [second, factor], linear
+	// between them, a step where a second is repeated. It is applied every 250
+	// ms.
+	Speed []Point `json:"speed"`
+	// PauseMS is how long the station stands still every PauseEveryS.
+	PauseEveryS float64 `json:"pause_every_s"`
+	PauseMS     float64 `json:"pause_ms"`
+}
+
+// Point is a value at a second.
+type Point [2]float64
+
+// Dist is a distribution of work, scaled to its mean.
+type Dist struct {
+	// Kind is det, exp, lognormal (with Sigma), bimodal (95 % x, 5 % 100 x),
+	// pareto (shape 1.5, at most 1,000 times the least) or mix: two classes of
+	// operation, lognormal with Sigma and Sigma2, the second with share P and
+	// Ratio times slower in the mean.
+	Kind   string  `json:"kind"`
+	MeanMS float64 `json:"mean_ms"`
+	Sigma  float64 `json:"sigma"`
+	Sigma2 float64 `json:"sigma2"`
+	P      float64 `json:"p"`
+	Ratio  float64 `json:"ratio"`
+}
+
+// Arrivals is the offered load.
+type Arrivals struct {
+	// Points [second, x] give the rate of a Poisson process, x times the
+	// scenario's capacity, linear between them.
+	Points []Point `json:"points"`
+	// ClosedClients ask one after the other, ThinkMS in the mean after each
+	// answer, exponentially distributed.
+	ClosedClients int     `json:"closed_clients"`
+	ThinkMS       float64 `json:"think_ms"`
+}
+
+// Client is how those who ask behave.
+type Client struct {
+	DeadlineMS float64 `json:"deadline_ms"` // how long an attempt is waited for
+	// TightDeadlineMS is a second measure of goodput only. Zero: none.
+	TightDeadlineMS float64 `json:"tight_deadline_ms"`
+
+	// Retry is what follows a refusal or a time-out: nothing, an attempt after
+	// 1 ms ("immediate"), after BaseMS*2^k*U(0.5, 1.5) ("backoff") or after
+	// BaseMS*U(1-j, 1+j), j being RetryAfterJitter ("after"); at most MaxRetry.
+	Retry            string  `json:"retry"`
+	MaxRetry         int     `json:"max_retry"`
+	BaseMS           float64 `json:"base_ms"`
+	RetryAfterJitter float64 `json:"retry_after_jitter"`
+
+	// CancelReleasesSlot frees an attempt's slot when its client gives up, as
+	// overload, while the back end goes on with work that is no use any more.
+	// Otherwise the slot stays taken until the back end is done.
+	CancelReleasesSlot bool `json:"cancel_releases_slot"`
+}
+
+// seedStride keeps the seeds of a scenario's runs apart.
+const seedStride = 1_000_003
+
+// Seeded returns the scenario with the seed of its k-th run; the 0th is s.
+func (s Scenario) Seeded(k int) Scenario {
+	s.Seed += seedStride * uint64(k)
+	return s
+}
