@@ -86,6 +86,9 @@ func (c *Controller) admit(ctx context.Context, r Request, wait bool) (Ticket, e
 		return Ticket{}, p.complain(&r)
 	}
 	a.rank = p.rank(&r, c.cohorts.Load())
+	if p.closed {
+		return c.refuse(ctx, &a, r, ReasonClosed, nil)
+	}
 
 	deadline, hasDeadline := ctx.Deadline()
 	if err := ctx.Err(); err != nil {

@@ -173,6 +173,9 @@ func (c *Controller) Close() error {
 		return nil
 	}
 	c.mu.closed = true
+	p := *c.plan.Load()
+	p.closed = true
+	c.plan.Store(&p)
 	lanes := c.mu.lanes
 	c.mu.Unlock()
 

@@ -14,6 +14,7 @@ type plan struct {
 	def    *lane
 	lanes  map[string]*lane
 	ruled  bool // the scorecard has rules
+	closed bool // by Close, for good
 	stages []namedStage
 
 	callers  map[string]Priority

@@ -72,14 +72,20 @@ func (c *Controller) stopSignals() error {
 		s.cancel()
 	}
 	var errs []error
-	grace := time.NewTimer(time.Second)
+	grace, late := time.NewTimer(time.Second), false
 	defer grace.Stop()
-	for i, s := range c.signals {
+	for _, s := range c.signals {
+		if !late { // one second for all of them together
+			select {
+			case <-s.ended:
+			case <-grace.C:
+				late = true
+			}
+		}
 		select {
 		case <-s.ended:
-		case <-grace.C:
-			grace.Reset(0) // no second for each of them
-			errs = append(errs, fmt.Errorf("admission: signal %q does not heed its context; its poll is left behind", c.signals[i].name))
+		default:
+			errs = append(errs, fmt.Errorf("admission: signal %q does not heed its context; its poll is left behind", s.name))
 		}
 	}
 	return errors.Join(errs...)
@@ -91,26 +97,44 @@ func (c *Controller) poll(ctx context.Context, s *signal) {
 	defer close(s.ended)
 	timer := time.NewTimer(0)
 	defer timer.Stop()
+	defer func() {
+		if ctx.Err() == nil {
+			s.miss(errors.New("signal ended the goroutine that polls it"))
+		}
+	}()
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case <-timer.C:
 		}
+		// A poll that hangs is a miss now, not when it comes back.
+		late := time.AfterFunc(s.cfg.Timeout, func() { s.miss(fmt.Errorf("no answer within %v", s.cfg.Timeout)) })
 		p, err := ask1(ctx, s)
+		inTime := late.Stop()
 		if err == nil && !core.ValidPressure(p) {
 			err = fmt.Errorf("pressure is %v: must be from 0 to %g", p, core.MaxPressure)
 		}
-		if err == nil {
+		switch {
+		case err == nil:
 			s.reading.Store(&reading{p, c.now()})
-		} else {
-			s.misses.Add(1)
+			s.answer(nil)
+		case inTime:
+			s.miss(err)
 		}
-		s.seen.mu.Lock()
-		s.seen.stats.Err = err
-		s.seen.mu.Unlock()
 		timer.Reset(time.Duration(float64(s.cfg.Period) * (0.9 + 0.2*rand.Float64())))
 	}
+}
+
+func (s *signal) miss(err error) {
+	s.misses.Add(1)
+	s.answer(err)
+}
+
+func (s *signal) answer(err error) {
+	s.seen.mu.Lock()
+	s.seen.stats.Err = err
+	s.seen.mu.Unlock()
 }
 
 // ask1 asks once; a panic is an error like any other.
