@@ -60,7 +60,7 @@ type TierReport struct {
 	P50, P90, P99 time.Duration // latency of the admitted
 }
 
-// Trace is a run from its start, in steps of 100 ms.
+// Trace is a run from its start, in steps of [TraceStep].
 type Trace struct {
 	Limit     []int     // at the end of the step
 	ShedRatio []float64 // likewise
@@ -152,7 +152,7 @@ func steady(s *Scenario) (from, to float64) {
 
 // part cuts a trace.
 func part[T any](trace []T, from, to float64) []T {
-	index := func(t float64) int { return min(int(math.Round(t/traceStep.Seconds())), len(trace)) }
+	index := func(t float64) int { return min(int(math.Round(t/TraceStep.Seconds())), len(trace)) }
 	a, b := index(from), index(to)
 	return trace[a:max(a, b)]
 }
@@ -173,7 +173,7 @@ func rates(counts []int) (mean, peak float64) {
 		mean += float64(n)
 		peak = max(peak, float64(n))
 	}
-	step := traceStep.Seconds()
+	step := TraceStep.Seconds()
 	return mean / math.Max(float64(len(counts))*step, step), peak / step
 }
 
@@ -181,7 +181,7 @@ func rates(counts []int) (mean, peak float64) {
 // least nine tenths of the median second's goodput, give or take two standard
 // deviations of a count that size.
 func settle(s *Scenario, good []int) time.Duration {
-	const second, run = int(time.Second / traceStep), 3
+	const second, run = int(time.Second / TraceStep), 3
 	if s.StepAtS <= 0 || len(good) < run*second {
 		return -1
 	}
@@ -200,7 +200,7 @@ func settle(s *Scenario, good []int) time.Duration {
 			ok = ok && float64(sums[i+k*second]) >= enough
 		}
 		if ok {
-			return time.Duration(i) * traceStep
+			return time.Duration(i) * TraceStep
 		}
 	}
 	return -1

@@ -111,8 +111,8 @@ func (t *tally) died(a *attempt) {
 	}
 }
 
-// traceStep is the grain of traces: two ticks.
-const traceStep = 2 * core.TickPeriod
+// TraceStep is the grain of a [Trace]: two ticks of a lane.
+const TraceStep = 2 * core.TickPeriod
 
 func (t *tally) tick(lane *core.Lane, now time.Duration) {
 	if now > t.until {
@@ -122,7 +122,7 @@ func (t *tally) tick(lane *core.Lane, now time.Duration) {
 		t.limits += float64(lane.Limit())
 		t.ticks++
 	}
-	if now%traceStep == 0 {
+	if now%TraceStep == 0 {
 		t.trace.Limit = append(t.trace.Limit, lane.Limit())
 		t.trace.ShedRatio = append(t.trace.ShedRatio, lane.ShedRatio())
 		t.trace.Arrivals = append(t.trace.Arrivals, t.now.arrivals)

@@ -1,0 +1,141 @@
+package simulate
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"path/filepath"
+
+	"github.com/spillway-go/spillway/admission"
+	"github.com/spillway-go/spillway/admission/sim"
+)
+
+// options is what the flags say.
+type options struct {
+	scenarios []sim.Scenario
+	config    admission.Config
+	front     sim.Front
+	seeds     int
+	oracle    bool
+	json      bool
+	out       string
+}
+
+// maxSeeds bounds the runs of a scenario.
+const maxSeeds = 1000
+
+func parse(args []string, stderr io.Writer) (options, error) {
+	fs := flag.NewFlagSet("shedcurve sim", flag.ContinueOnError)
+	fs.SetOutput(stderr)
+	scenario := fs.String("scenario", "", "scenario `FILE`, or a folder of them")
+	config := fs.String("config", "", "JSON `FILE` with the config to try; without it the defaults")
+	limit := fs.Int("limit", 0, "pin the limit to `N`; 0: the config's")
+	gate := fs.String("gate", "", "gate's `law`: ff, pid or off; empty: the config's")
+	front := fs.String("front", "full", "`what` stands before the limit: full, or lab to compare laws of the limit alone")
+	var o options
+	fs.IntVar(&o.seeds, "seeds", 4, "`N` runs of each scenario")
+	fs.BoolVar(&o.oracle, "oracle", false, "compare with the best fixed limit; takes minutes where it is not known yet")
+	fs.BoolVar(&o.json, "json", false, "write JSON")
+	fs.StringVar(&o.out, "out", "", "also draw curves and traces into `FOLDER`")
+	if err := fs.Parse(args); err != nil {
+		return o, err
+	}
+	var errs []error
+	bad := func(flag string, value any, rule string) {
+		errs = append(errs, fmt.Errorf("-%s is %v: %s", flag, value, rule))
+	}
+	if fs.NArg() > 0 {
+		errs = append(errs, fmt.Errorf("unexpected argument %q", fs.Arg(0)))
+	}
+	if o.seeds < 1 || o.seeds > maxSeeds {
+		bad("seeds", o.seeds, fmt.Sprintf("must be between 1 and %d", maxSeeds))
+	}
+	switch *front {
+	case "lab":
+		o.front = sim.Lab
+	case "full":
+	default:
+		bad("front", fmt.Sprintf("%q", *front), "must be full or lab")
+	}
+	var err error
+	if o.scenarios, err = scenarios(*scenario); err != nil {
+		errs = append(errs, err)
+	}
+	if o.config, err = readConfig(*config); err != nil {
+		errs = append(errs, err)
+	}
+	o.change(*limit, *gate)
+	if err := o.config.Validate(); err != nil {
+		errs = append(errs, err)
+	}
+	return o, errors.Join(errs...)
+}
+
+func scenarios(path string) ([]sim.Scenario, error) {
+	if path == "" {
+		return nil, errors.New("-scenario is missing: must be a file or a folder")
+	}
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, fmt.Errorf("-scenario: %w", err)
+	}
+	files := []string{path}
+	if info.IsDir() {
+		if files, err = filepath.Glob(filepath.Join(path, "*.json")); err != nil || len(files) == 0 {
+			return nil, fmt.Errorf("-scenario is %s: has no .json files", path)
+		}
+	}
+	var all []sim.Scenario
+	var errs []error
+	for _, f := range files {
+		s, err := sim.Load(f)
+		all, errs = append(all, s), append(errs, err)
+	}
+	return all, errors.Join(errs...)
+}
+
+// readConfig reads the JSON form of a config; the zero one without a path.
+func readConfig(path string) (cfg admission.Config, err error) {
+	if path == "" {
+		return cfg, nil
+	}
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return cfg, fmt.Errorf("-config: %w", err)
+	}
+	dec := json.NewDecoder(bytes.NewReader(data))
+	dec.DisallowUnknownFields()
+	if err := dec.Decode(&cfg); err != nil {
+		return cfg, fmt.Errorf("-config is %s: %w", path, err)
+	}
+	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
+		return cfg, fmt.Errorf("-config is %s: more than one JSON value", path)
+	}
+	return cfg, nil
+}
+
+// change puts flags into the config's lane.
+func (o *options) change(limit int, gate string) {
+	lanes := maps.Clone(o.config.Lanes)
+	if lanes == nil {
+		lanes = map[string]admission.LaneConfig{}
+	}
+	name := "default"
+	if _, unnamed := lanes[""]; unnamed {
+		name = ""
+	}
+	lane := lanes[name]
+	if limit != 0 {
+		lane.Limit = admission.LimitConfig{Fixed: limit}
+	}
+	if gate != "" {
+		lane.Gate.Law = gate
+	}
+	lanes[name] = lane
+	o.config.Lanes = lanes
+}

@@ -1,0 +1,157 @@
+package simulate
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+const scenario = `{"name": "small/one", "family": "fifo", "duration_s": 6, "measure_from_s": 1, "step_at_s": 2,
+	"capacity_rps": 200, "seed": 3, "backend": [{"servers": 4, "dist": {"kind": "exp", "mean_ms": 20}}],
+	"load": {"points": [[0, 0.5], [2, 0.5], [2, 2]]}, "client": {"deadline_ms": 200, "tight_deadline_ms": 60},
+	"tier_mix": [0.1, 0.4, 0.5]}`
+
+func write(t *testing.T, dir, name, text string) string {
+	t.Helper()
+	path := filepath.Join(dir, name)
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// run returns the exit status and both outputs. The cache of oracles is a
+// folder of the test's own.
+func run(t *testing.T, args ...string) (status int, stdout, stderr string) {
+	t.Helper()
+	t.Setenv("XDG_CACHE_HOME", t.TempDir())
+	var out, errs bytes.Buffer
+	status = Main(args, &out, &errs)
+	return status, out.String(), errs.String()
+}
+
+func TestJSON(t *testing.T) {
+	path := write(t, t.TempDir(), "one.json", scenario)
+	status, out, errs := run(t, "-scenario", path, "-oracle", "-json", "-seeds", "2", "-front", "lab")
+	if status != exitOK {
+		t.Fatalf("status %d: %s", status, errs)
+	}
+	var rows []map[string]any
+	if err := json.Unmarshal([]byte(out), &rows); err != nil || len(rows) != 1 {
+		t.Fatalf("%v in %s", err, out)
+	}
+	r := rows[0]
+	for _, name := range []string{"goodput", "oracle_goodput", "regret", "tight_regret", "p99_excess", "settle_s", "mean_limit", "sd_shed_ratio", "inversion", "died_in_queue"} {
+		if _, ok := r[name].(float64); !ok {
+			t.Errorf("%s is %v, want a number", name, r[name])
+		}
+	}
+	if r["scenario"] != "small/one" || r["family"] != "fifo" || r["seeds"] != 2.0 {
+		t.Errorf("labels: %v, %v, %v", r["scenario"], r["family"], r["seeds"])
+	}
+	good, best, regret := r["goodput"].(float64), r["oracle_goodput"].(float64), r["regret"].(float64)
+	if good < 100 || good > 220 || best < good*0.9 || regret > 0.2 || regret != 1-good/best {
+		t.Errorf("goodput %v, oracle's %v, regret %v", good, best, regret)
+	}
+	tiers := r["tiers"].(map[string]any)
+	if len(tiers) != 3 || tiers["t0"].(map[string]any)["offered"].(float64) <= 0 {
+		t.Errorf("tiers: %v", tiers)
+	}
+}
+
+// What needs the oracle is null without it, and the name is still there.
+func TestJSONWithoutOracle(t *testing.T) {
+	path := write(t, t.TempDir(), "one.json", scenario)
+	_, out, _ := run(t, "-scenario", path, "-json", "-seeds", "1", "-gate", "off")
+	for _, want := range []string{`"regret": null`, `"oracle_goodput": null`, `"sd_shed_ratio": 0`} {
+		if !strings.Contains(out, want) {
+			t.Errorf("%s is missing in %s", want, out)
+		}
+	}
+}
+
+func TestTableOfAFolder(t *testing.T) {
+	dir := t.TempDir()
+	write(t, dir, "1.json", scenario)
+	write(t, dir, "2.json", strings.Replace(scenario, "small/one", "small/two", 1))
+	status, out, errs := run(t, "-scenario", dir, "-seeds", "1")
+	if status != exitOK || !strings.Contains(errs, "2/2 small/") {
+		t.Fatalf("status %d: %s", status, errs)
+	}
+	first, second := strings.Index(out, "small/one"), strings.Index(out, "small/two")
+	if first < 0 || second < first || !strings.Contains(out, "died in queue %: median") {
+		t.Errorf("table:\n%s", out)
+	}
+}
+
+func TestPinnedLimit(t *testing.T) {
+	dir := t.TempDir()
+	path := write(t, dir, "one.json", scenario)
+	config := write(t, dir, "config.json.txt", `{"lanes": {"default": {"limit": {"fixed": 3}}}}`)
+	for _, args := range [][]string{{"-limit", "3"}, {"-config", config}} {
+		_, out, errs := run(t, append(args, "-scenario", path, "-seeds", "1", "-json")...)
+		if !strings.Contains(out, `"mean_limit": 3,`) {
+			t.Errorf("%v: %s%s", args, out, errs)
+		}
+	}
+}
+
+func TestDraw(t *testing.T) {
+	dir := t.TempDir()
+	path := write(t, dir, "one.json", scenario)
+	out := filepath.Join(dir, "out")
+	if status, _, errs := run(t, "-scenario", path, "-seeds", "1", "-out", out); status != exitOK {
+		t.Fatalf("status %d: %s", status, errs)
+	}
+	for _, name := range []string{"shedcurve.html", "shedcurve.svg", "shedcurve.csv", "shedcurve.json", "trace.svg"} {
+		if info, err := os.Stat(filepath.Join(out, "small_one", name)); err != nil || info.Size() < 500 {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func TestUsage(t *testing.T) {
+	dir := t.TempDir()
+	good, bad := write(t, dir, "good.json", scenario), write(t, dir, "bad.json", `{"nmae": 1}`)
+	config := write(t, dir, "config.txt", `{"lanse": {}}`)
+	for _, c := range []struct {
+		args []string
+		want []string
+	}{
+		{nil, []string{"-scenario is missing"}},
+		{[]string{"-nonsense"}, []string{"flag provided but not defined"}},
+		{[]string{"-scenario", filepath.Join(dir, "none")}, []string{"none: no such file"}},
+		{[]string{"-scenario", t.TempDir()}, []string{"has no .json files"}},
+		{[]string{"-scenario", bad}, []string{`unknown field "nmae"`, "bad.json"}},
+		{[]string{"-scenario", good, "-config", config}, []string{`unknown field "lanse"`, "config.txt"}},
+		{[]string{"-scenario", good, "more"}, []string{`unexpected argument "more"`}},
+		{
+			[]string{"-scenario", good, "-seeds", "0", "-front", "back", "-gate", "wooden", "-limit", "-2"},
+			[]string{"-seeds is 0: must be between 1 and 1000", `-front is "back"`, `gate law is "wooden"`, "limit fixed is -2"},
+		},
+	} {
+		status, out, errs := run(t, c.args...)
+		if status != exitUsage || out != "" {
+			t.Errorf("%v: status %d, stdout %q", c.args, status, out)
+		}
+		for _, want := range c.want {
+			if !strings.Contains(errs, want) {
+				t.Errorf("%v: got\n%swant in it %q", c.args, errs, want)
+			}
+		}
+	}
+	if status, _, _ := run(t, "-help"); status != exitOK {
+		t.Errorf("-help: status %d", status)
+	}
+}
+
+func TestFileName(t *testing.T) {
+	for name, want := range map[string]string{"a b": "a b", "../x": "_x", "": "unnamed", "..": "unnamed", "a/b\\c": "a_b_c"} {
+		if got := fileName(name); got != want {
+			t.Errorf("%q: %q, want %q", name, got, want)
+		}
+	}
+}
