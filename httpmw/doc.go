@@ -28,8 +28,8 @@
 // sends an empty 200 for a handler that is silent, only a context whose cause is
 // [context.Canceled], as the server makes it when the client is gone, counts as
 // having left. A deadline that passes in the queue is answered as reason
-// deadline, any other cause (that of [signal.NotifyContext] as a base context,
-// say) as reason closed. Whoever cancels a base context by hand should therefore
+// deadline, any other cause (that of [os/signal.NotifyContext] as a base
+// context, say) as reason closed. Whoever cancels a base context by hand should therefore
 // use [context.WithCancelCause].
 //
 // # What is reported

@@ -271,6 +271,7 @@ func serveInBubble(t *testing.T, h http.Handler, http2 bool) (*http.Server, *htt
 		transport.CloseIdleConnections()
 		_ = srv.Close()
 		<-served
+		time.Sleep(time.Second) // the server lingers over a connection that it cuts off
 	})
 	return srv, &http.Client{Transport: transport}
 }

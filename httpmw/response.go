@@ -17,9 +17,10 @@ import (
 // it watches it is for one goroutine at a time.
 type response struct {
 	ticket admission.Ticket
-	status int  // the first final one sent; 0: none yet
-	stream bool // long-lived: never a sample
-	hold   bool // a stream that keeps its slot to the end
+	header http.Header // the response's; asked for again once it is sent, net/http would clone it
+	status int         // the first final one sent; 0: none yet
+	stream bool        // long-lived: never a sample
+	hold   bool        // a stream that keeps its slot to the end
 }
 
 // run serves an admitted request and releases its ticket when the handler is
@@ -32,10 +33,11 @@ func (h *handler) run(w http.ResponseWriter, r *http.Request, s *response) {
 		}
 		s.ticket.Release(outcome)
 	}()
+	s.header = w.Header()
 	h.next.ServeHTTP(s.watch(w), r)
 	// A writer outside ours that can only be unwrapped lets Hijack and Flush pass
 	// us by: the slot is then kept too long, but still no sample is made.
-	s.stream = s.stream || sendsEvents(w.Header()) || s.status == 0 && len(r.Header["Upgrade"]) > 0
+	s.stream = s.stream || sendsEvents(s.header) || s.status == 0 && len(r.Header["Upgrade"]) > 0
 	if !s.stream {
 		outcome = h.cfg.Outcome(s.final(), r.Context().Err())
 	}
@@ -113,7 +115,7 @@ func (s *response) watch(w http.ResponseWriter) http.ResponseWriter {
 		Flush: func(next httpsnoop.FlushFunc) httpsnoop.FlushFunc {
 			return func() {
 				s.sent(http.StatusOK)
-				if s.stream || sendsEvents(w.Header()) {
+				if s.stream || sendsEvents(s.header) {
 					s.begin() // first: a client that does not read blocks the flush
 				}
 				next()

@@ -10,6 +10,7 @@ import (
 	"net/textproto"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/felixge/httpsnoop"
@@ -45,25 +46,27 @@ func TestOutcomeOfStatusAndContext(t *testing.T) {
 		"too late, 500":          {func(w http.ResponseWriter) { w.WriteHeader(500) }, context.DeadlineExceeded, admission.Overload},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := &spy{}
-			ctx, cancel := context.WithCancel(context.Background())
-			if c.ended == context.DeadlineExceeded {
-				ctx, cancel = context.WithTimeout(context.Background(), 20*time.Millisecond)
-			}
-			defer cancel()
-			h := httpmw.Wrap(control(t, admission.Config{}, watched(s)), http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-				c.handle(w)
-				if c.ended == context.Canceled {
-					cancel()
+			synctest.Test(t, func(t *testing.T) {
+				s := &spy{}
+				ctx, cancel := context.WithCancel(context.Background())
+				if c.ended == context.DeadlineExceeded {
+					ctx, cancel = context.WithTimeout(context.Background(), 20*time.Millisecond)
 				}
-				if c.ended != nil {
-					<-r.Context().Done()
+				defer cancel()
+				h := httpmw.Wrap(control(t, admission.Config{}, watched(s)), http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+					c.handle(w)
+					if c.ended == context.Canceled {
+						cancel()
+					}
+					if c.ended != nil {
+						<-r.Context().Done()
+					}
+				}))
+				h.ServeHTTP(httptest.NewRecorder(), httptest.NewRequestWithContext(ctx, "GET", "/", nil))
+				if s.count(c.want) != 1 || len(s.outcomes) != 1 {
+					t.Errorf("outcomes %v, want one %v", s.outcomes, c.want)
 				}
-			}))
-			h.ServeHTTP(httptest.NewRecorder(), httptest.NewRequestWithContext(ctx, "GET", "/", nil))
-			if s.count(c.want) != 1 || len(s.outcomes) != 1 {
-				t.Errorf("outcomes %v, want one %v", s.outcomes, c.want)
-			}
+			})
 		})
 	}
 }
@@ -99,24 +102,26 @@ func TestDeadlineHeaderShortensTheContext(t *testing.T) {
 		"shortens a present": {[]string{"x-request-timeout"}, "5s", time.Minute, 5 * time.Second},
 	} {
 		t.Run(name, func(t *testing.T) {
-			var left time.Duration
-			h := httpmw.New(control(t, admission.Config{}), httpmw.Config{Headers: httpmw.Headers{Deadlines: c.names}})(
-				http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
-					if d, ok := r.Context().Deadline(); ok {
-						left = time.Until(d)
-					}
-				}))
-			r := httptest.NewRequest("GET", "/", nil)
-			if c.parent > 0 {
-				ctx, cancel := context.WithTimeout(r.Context(), c.parent)
-				defer cancel()
-				r = r.WithContext(ctx)
-			}
-			r.Header.Set("X-Request-Timeout", c.sent)
-			h.ServeHTTP(httptest.NewRecorder(), r)
-			if left > c.want || left < c.want-c.want/4 {
-				t.Errorf("%v left, want %v", left, c.want)
-			}
+			synctest.Test(t, func(t *testing.T) {
+				var left time.Duration
+				h := httpmw.New(control(t, admission.Config{}), httpmw.Config{Headers: httpmw.Headers{Deadlines: c.names}})(
+					http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+						if d, ok := r.Context().Deadline(); ok {
+							left = time.Until(d)
+						}
+					}))
+				r := httptest.NewRequest("GET", "/", nil)
+				if c.parent > 0 {
+					ctx, cancel := context.WithTimeout(r.Context(), c.parent)
+					defer cancel()
+					r = r.WithContext(ctx)
+				}
+				r.Header.Set("X-Request-Timeout", c.sent)
+				h.ServeHTTP(httptest.NewRecorder(), r)
+				if left != c.want {
+					t.Errorf("%v left, want %v", left, c.want)
+				}
+			})
 		})
 	}
 }

@@ -33,26 +33,70 @@ func (s slowly) Read(b []byte) (int, error) {
 	}
 }
 
-// A slow upload hears of its refusal at once, not when it is through.
+// A slow upload hears of its refusal at once, not when it is through, whatever a
+// handler outside has made of its body.
 func TestSlowUploadIsToldAtOnce(t *testing.T) {
-	for name, http2 := range protocols {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				_, client := serveInBubble(t, shedder(t, full, httpmw.Config{}), http2)
-				body := slowly{make(chan struct{})}
-				defer close(body.done)
-				start := time.Now()
-				req, _ := http.NewRequest("POST", "http://test/", body)
-				req.ContentLength = 600
-				resp, err := client.Do(req)
-				took := time.Since(start) // the client's own Close may wait for the body
-				status, text := drain(t, resp, err)
-				if status != 503 || !strings.Contains(text, "queue-full") || took > 50*time.Millisecond {
-					t.Errorf("%d %s after %v", status, text, took)
-				}
-			})
-		})
+	outside := map[string]func(w http.ResponseWriter, r *http.Request){
+		"untouched": func(http.ResponseWriter, *http.Request) {},
+		"bounded":   func(w http.ResponseWriter, r *http.Request) { r.Body = http.MaxBytesReader(w, r.Body, 1<<20) },
+		"begun":     func(_ http.ResponseWriter, r *http.Request) { _, _ = io.ReadFull(r.Body, make([]byte, 1)) },
 	}
+	for name, http2 := range protocols {
+		for what, touch := range outside {
+			t.Run(name+" "+what, func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					inner := shedder(t, full, httpmw.Config{})
+					var came time.Time
+					_, client := serveInBubble(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+						touch(w, r)
+						came = time.Now()
+						inner.ServeHTTP(w, r)
+					}), http2)
+					body := slowly{make(chan struct{})}
+					defer close(body.done)
+					req, _ := http.NewRequest("POST", "http://test/", body)
+					req.ContentLength = 600
+					resp, err := client.Do(req)
+					took := time.Since(came) // the client's own Close may wait for the body
+					status, text := drain(t, resp, err)
+					if status != 503 || !strings.Contains(text, "queue-full") || took > 50*time.Millisecond {
+						t.Errorf("%d %s after %v", status, text, took)
+					}
+				})
+			})
+		}
+	}
+}
+
+// Who asks before he sends is told without having sent anything.
+func TestExpectingClientSendsNoBody(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		_, client := serveInBubble(t, shedder(t, full, httpmw.Config{}), false)
+		client.Transport.(*http.Transport).ExpectContinueTimeout = time.Minute
+		body := strings.NewReader("never sent")
+		req, _ := http.NewRequest("POST", "http://test/", io.NopCloser(body))
+		req.ContentLength = int64(body.Len())
+		req.Header.Set("Expect", "100-continue")
+		start := time.Now()
+		resp, err := client.Do(req)
+		if status, _ := drain(t, resp, err); status != 503 || time.Since(start) > 0 || body.Len() != len("never sent") {
+			t.Errorf("%d after %v, %d bytes unsent", status, time.Since(start), body.Len())
+		}
+	})
+}
+
+// A body that is too long to be read to its end costs the connection, as without
+// us, and still gets its answer.
+func TestLongUploadIsAnsweredAndCutOff(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		_, client := serveInBubble(t, shedder(t, full, httpmw.Config{}), false)
+		for range 2 {
+			req, _ := http.NewRequest("POST", "http://test/", bytes.NewReader(make([]byte, 2<<20)))
+			if send(t, client, req) {
+				t.Error("the connection was used before")
+			}
+		}
+	})
 }
 
 // The same over a real socket, byte for byte.
