@@ -192,10 +192,12 @@ func TestStrangersCannotStepForward(t *testing.T) {
 	h := httpmw.New(control(t, admission.Config{}, watched(s)), httpmw.Config{
 		Headers: httpmw.Headers{Priority: "X-Priority", Urgency: true},
 	})(answering(200))
-	for _, header := range [][]string{{"X-Priority", "t0"}, {"X-Priority", "t1/3"}, {"Priority", "u=0"}} {
+	for _, header := range [][]string{
+		{"X-Priority", "t0"}, {"X-Priority", "t1/3"}, {"X-Priority", "t3/0"}, {"X-Priority", "t3/1"}, {"Priority", "u=0"},
+	} {
 		get(h, "/", header...)
-		if got := s.last().Priority.Tier(); got != admission.T3 {
-			t.Errorf("%v: tier %v, want t3, the default of UntrustedMax", header, got)
+		if got := s.last().Priority.String(); got != "t3" {
+			t.Errorf("%v: priority %v, want t3, the default of UntrustedMax, and no cohort", header, got)
 		}
 	}
 }

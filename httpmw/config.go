@@ -12,8 +12,8 @@ import (
 
 // Config says how requests are described to the controller and how the shed ones
 // are answered. The zero Config works. It is read by [New] and not afterwards.
-// Its functions are called once per request, from many goroutines at once; a
-// panic in one reaches the server before anything was taken for the request.
+// Its functions are called at most once per request, from many goroutines at
+// once; a panic in one goes on to the server and leaves nothing taken.
 type Config struct {
 	// Classify describes a request. What it leaves empty is filled in: Op from
 	// the route, Bytes from Content-Length, and Priority, Tenant, Caller and
@@ -84,7 +84,8 @@ type Headers struct {
 
 	// Priority is a header of the form that [admission.ParsePriority] reads,
 	// "t1" or "t1/37". From those not trusted it is clamped by
-	// [admission.Controller.Untrusted]: they can step back, not forward.
+	// [admission.Controller.Untrusted] and loses its cohort: they can step back,
+	// not forward, nor to the front of a tier.
 	Priority string
 
 	// Urgency reads the u parameter of the Priority header of RFC 9218 (u=0
@@ -103,13 +104,12 @@ type Headers struct {
 
 	// Deadlines name headers that say how long the caller will wait. They
 	// shorten the deadline of the request's context, whoever sends them, and
-	// never lengthen it; the shortest counts. (The handler then gets a copy of
-	// the request, so a mux inside sets http.Request.Pattern on the copy.) The
-	// name tells the form:
+	// never lengthen it; the shortest counts. The name tells the form:
 	// Grpc-Timeout has that of gRPC ("250m"); a name that ends in -Ms, such as
 	// Connect-Timeout-Ms or X-Envoy-Expected-Rq-Timeout-Ms, is in milliseconds;
 	// all others, such as X-Request-Timeout, carry a unit ("1.5s", "250ms"),
-	// and a bare number is malformed.
+	// and a bare number is malformed. The handler of such a request gets a copy
+	// of it, on which a mux inside sets its Pattern.
 	Deadlines []string
 
 	// MinDeadline and MaxDeadline bound what Deadlines say; zero: 1 ms and 1 h.

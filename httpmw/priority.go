@@ -7,9 +7,11 @@ import (
 	"github.com/spillway-go/spillway/admission"
 )
 
+// tiers are the priorities without a cohort, which then comes from the tenant.
+var tiers = parsed("t0", "t1", "t2", "t3", "t4", "t5")
+
 // urgencies maps u of RFC 9218 to tiers. Its default, 3, is ours; nobody gets
-// the tier of critical infrastructure for an urgent picture. Tiers alone: the
-// cohort comes from the tenant.
+// the tier of critical infrastructure for an urgent picture.
 var urgencies = parsed("t1", "t1", "t2", "t3", "t3", "t4", "t4", "t5")
 
 func parsed(tiers ...string) []admission.Priority {
