@@ -9,7 +9,6 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
-	"runtime/debug"
 	"slices"
 	"time"
 
@@ -28,8 +27,6 @@ const (
 
 	// pointRest is what a point takes beyond its load: the last answers, the reset.
 	pointRest = 500 * time.Millisecond
-
-	collectAt = 400 // GOGC of the generator: memory is cheaper than lag
 )
 
 // arm is one way of running the service.
@@ -48,18 +45,22 @@ type curve struct {
 	report  report.Report
 }
 
-// runCurve runs the load test and reports it. What was measured before an error is reported too.
-func runCurve(ctx context.Context, opts options, stdout, stderr io.Writer) error {
-	if err := os.MkdirAll(opts.out, 0o777); err != nil {
-		return fmt.Errorf("-out: %w", err)
-	}
-	debug.SetGCPercent(collectAt)
+func newCurve(opts options, stderr io.Writer) *curve {
 	total := opts.expected()
-	c := &curve{opts: opts, bar: startProgress(stderr, total), repeats: time.Duration(repeatShare * float64(total))}
-	c.report = report.Report{
-		DeadlineMS: ms(opts.deadline), Seed: opts.seed, StartedAt: time.Now().UTC().Truncate(time.Second), GoVersion: runtime.Version(),
+	return &curve{
+		opts: opts, bar: startProgress(stderr, total), repeats: time.Duration(repeatShare * float64(total)),
+		report: report.Report{
+			DeadlineMS: ms(opts.deadline), Seed: opts.seed, StartedAt: time.Now().UTC().Truncate(time.Second), GoVersion: runtime.Version(),
+		},
 	}
-	err := c.measure(ctx)
+}
+
+// run runs the load test and reports it. What was measured before an error is reported too.
+func (c *curve) run(ctx context.Context, stdout io.Writer) error {
+	err := os.MkdirAll(c.opts.out, 0o777)
+	if err == nil {
+		err = c.measure(ctx)
+	}
 	c.bar.stop()
 	if err != nil {
 		if !c.measured() {
@@ -68,12 +69,12 @@ func runCurve(ctx context.Context, opts options, stdout, stderr io.Writer) error
 		c.report.Note = "The run ended early: " + err.Error()
 		err = fmt.Errorf("the run ended early, the report has what was measured before: %w", err)
 	}
-	if opts.json {
+	if c.opts.json {
 		err = errors.Join(err, c.report.WriteJSON(stdout))
 	} else {
 		err = errors.Join(err, c.report.WriteTable(stdout))
 	}
-	return errors.Join(err, c.report.WriteFiles(opts.out))
+	return errors.Join(err, c.report.WriteFiles(c.opts.out))
 }
 
 // expected is how long the run should take without repeats.
@@ -112,7 +113,7 @@ func (c *curve) measure(ctx context.Context) error {
 	for i, x := range c.opts.rates {
 		for j, a := range c.arms {
 			c.bar.say("capacity %.0f/s; arm %s at %gx", c.report.CapacityRPS, a.name, x)
-			p, err := c.point(ctx, a, x, c.opts.seed+uint64(i))
+			p, err := c.point(func() (report.Point, error) { return c.attempt(ctx, a, x, c.opts.seed+uint64(i)) })
 			if err != nil {
 				return fmt.Errorf("arm %s at %gx: %w", a.name, x, errors.Join(err, a.dead()))
 			}
@@ -186,9 +187,9 @@ func (a arm) dead() error {
 	return a.child.dead()
 }
 
-// point measures one load, again where the generator lagged, and returns the attempt that lagged least.
-func (c *curve) point(ctx context.Context, a arm, x float64, seed uint64) (report.Point, error) {
-	best, err := c.attempt(ctx, a, x, seed)
+// point calls attempt, again while the generator lagged and there is time, and returns the point that lagged least.
+func (c *curve) point(attempt func() (report.Point, error)) (report.Point, error) {
+	best, err := attempt()
 	took := c.opts.warmUp + c.opts.duration + pointRest
 	for range maxRepeats {
 		if err != nil || best.Valid || c.repeats < took {
@@ -196,13 +197,14 @@ func (c *curve) point(ctx context.Context, a arm, x float64, seed uint64) (repor
 		}
 		c.repeats -= took
 		var again report.Point
-		if again, err = c.attempt(ctx, a, x, seed); err == nil && again.LagP99MS < best.LagP99MS {
+		if again, err = attempt(); err == nil && again.LagP99MS < best.LagP99MS {
 			best = again
 		}
 	}
 	return best, err
 }
 
+// attempt offers one load to one arm.
 func (c *curve) attempt(ctx context.Context, a arm, x float64, seed uint64) (report.Point, error) {
 	var before usage
 	if a.child != nil {

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/signal"
 	"runtime"
+	"runtime/debug"
 	"syscall"
 )
 
@@ -18,6 +19,9 @@ const (
 	exitFailed = 1 // the run failed, or ended early
 	exitUsage  = 2 // flags or arguments are wrong
 )
+
+// gcPercent is the load generator's GOGC.
+const gcPercent = 400
 
 func main() {
 	os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
@@ -37,8 +41,9 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	if err != nil {
 		return usageStatus(err, stderr)
 	}
-	runtime.GOMAXPROCS(1) // the other core is the target's
-	return status(runCurve(ctx, opts, stdout, stderr), stderr)
+	runtime.GOMAXPROCS(1)         // the other core is the target's
+	debug.SetGCPercent(gcPercent) // memory is cheaper than lag
+	return status(newCurve(opts, stderr).run(ctx, stdout), stderr)
 }
 
 func status(err error, stderr io.Writer) int {

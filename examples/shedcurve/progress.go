@@ -58,6 +58,13 @@ func (p *progress) say(format string, args ...any) {
 	p.mu.doing = fmt.Sprintf(format, args...)
 }
 
+// doing is what the bar says is being done.
+func (p *progress) doing() string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.mu.doing
+}
+
 // stop takes the bar away. It must be called once.
 func (p *progress) stop() {
 	close(p.quit)
@@ -66,13 +73,11 @@ func (p *progress) stop() {
 
 // line is the bar after so long. It never says it is done before it is.
 func (p *progress) line(elapsed time.Duration) string {
-	p.mu.Lock()
-	defer p.mu.Unlock()
 	share := min(elapsed.Seconds()/p.total.Seconds(), 0.99)
 	full := int(share * barWidth)
 	left := max(p.total-elapsed, time.Second).Round(time.Second)
 	return fmt.Sprintf("[%s%s] %2.0f %%, about %v left: %s",
-		strings.Repeat("#", full), strings.Repeat(".", barWidth-full), share*100, left, p.mu.doing)
+		strings.Repeat("#", full), strings.Repeat(".", barWidth-full), share*100, left, p.doing())
 }
 
 func isTerminal(w io.Writer) bool {

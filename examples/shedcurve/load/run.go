@@ -69,6 +69,7 @@ func Run(ctx context.Context, c *Client, cfg Config) (Result, error) {
 		warming     = newTally(cfg.Deadline)
 		outstanding atomic.Int64
 		refused     atomic.Int64 // in a row
+		sent        int64
 		wg          sync.WaitGroup
 	)
 	// Two streams of numbers, so that arrivals do not depend on how much chance a request takes to make.
@@ -94,6 +95,7 @@ func Run(ctx context.Context, c *Client, cfg Config) (Result, error) {
 			continue
 		}
 		outstanding.Add(1)
+		sent++
 		wg.Go(func() {
 			defer outstanding.Add(-1)
 			sendCtx, cancel := context.WithDeadline(ctx, due.Add(cfg.Deadline))
@@ -116,6 +118,9 @@ func Run(ctx context.Context, c *Client, cfg Config) (Result, error) {
 	res.Duration = max(0, min(at, end)-cfg.WarmUp)
 	if ctx.Err() != nil {
 		return res, context.Cause(ctx)
+	}
+	if sent > 0 && refused.Load() == sent { // a run too short for deadAfter
+		return res, ErrDead
 	}
 	return res, nil
 }

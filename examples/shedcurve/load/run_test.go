@@ -157,6 +157,10 @@ func TestDeadTargetEndsTheRun(t *testing.T) {
 		if res.Failures["connection"] != deadAfter {
 			t.Errorf("failures %v, want %d connections", res.Failures, deadAfter)
 		}
+		_, err = Run(t.Context(), c, Config{Mix: oneClass(t), Rate: 10, Duration: time.Second, Deadline: time.Second, Seed: 1})
+		if !errors.Is(err, ErrDead) {
+			t.Errorf("a short run against nobody: error %v, want ErrDead", err)
+		}
 	})
 }
 

@@ -1,0 +1,129 @@
+package main
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/spillway-go/spillway/examples/shedcurve/orders"
+)
+
+func startTestChild(t *testing.T, spillway string) *child {
+	t.Helper()
+	db := filepath.Join(t.TempDir(), "orders.db")
+	if err := orders.Create(t.Context(), db); err != nil {
+		t.Fatal(err)
+	}
+	c, err := startChild(t.Context(), db, spillway)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(c.stop)
+	return c
+}
+
+func TestChild(t *testing.T) {
+	c := startTestChild(t, "on")
+	get := func(url string) (int, string) {
+		res, err := http.Get(url)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer res.Body.Close()
+		body, _ := io.ReadAll(res.Body)
+		return res.StatusCode, string(body)
+	}
+	res, err := http.Post("http://"+c.at.Addr+"/orders", "application/json", strings.NewReader(`{"customer":1,"lines":[{"product":1,"quantity":1}]}`))
+	if err != nil || res.StatusCode != http.StatusCreated {
+		t.Fatalf("placing an order: %v %v", res, err)
+	}
+	res.Body.Close()
+	placed := "http://" + c.at.Addr + "/orders/100001"
+	if code, body := get(placed); code != http.StatusOK {
+		t.Errorf("reading it back: %d %s", code, body)
+	}
+	if code, body := get("http://" + c.at.Admin + "/admission"); code != http.StatusOK || !strings.Contains(body, `"write"`) {
+		t.Errorf("what Spillway decides: %d %.100s", code, body)
+	}
+	before, err := c.usage(t.Context())
+	if err != nil || before.GoroutinesPeak == 0 || before.HeapPeakBytes == 0 || before.Inflight != 0 {
+		t.Errorf("usage %+v, %v", before, err)
+	}
+	if err := c.reset(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if code, _ := get(placed); code != http.StatusNotFound {
+		t.Errorf("after the reset the order is still there: %d", code)
+	}
+	if err := c.dead(); err != nil {
+		t.Errorf("a living child is said to be dead: %v", err)
+	}
+	start := time.Now()
+	c.stop()
+	if took := time.Since(start); took > childStop/2 || c.err != nil {
+		t.Errorf("the child ended after %v with %v; want at once when its input ends", took, c.err)
+	}
+	if c.dead() == nil {
+		t.Error("a dead child is said to live")
+	}
+}
+
+func TestChildWithoutSpillway(t *testing.T) {
+	c := startTestChild(t, "off")
+	if _, err := c.ask(t.Context(), http.MethodGet, "/admission"); err == nil || !strings.Contains(err.Error(), "404") {
+		t.Errorf("the plain arm has a controller: %v", err)
+	}
+}
+
+func TestChildThatCannotStart(t *testing.T) {
+	_, err := startChild(t.Context(), filepath.Join(t.TempDir(), "none", "orders.db"), "off")
+	if err == nil || !strings.Contains(err.Error(), "it said: shedcurve: orders: opening") {
+		t.Errorf("error %v, want what the child said", err)
+	}
+}
+
+// A reset waits for the requests inside, and says so when it waits in vain.
+func TestIdle(t *testing.T) {
+	m := newMeter()
+	defer m.stop()
+	inside, leave := make(chan struct{}), make(chan struct{})
+	done := make(chan struct{})
+	h := m.count(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { close(inside); <-leave }))
+	go func() { h.ServeHTTP(nil, nil); close(done) }()
+	<-inside
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
+	defer cancel()
+	if err := m.idle(ctx); err == nil || !strings.Contains(err.Error(), "1 requests are still inside") {
+		t.Errorf("idle with a request inside: %v", err)
+	}
+	if u := m.sample(); u.Inflight != 1 {
+		t.Errorf("inflight %d, want 1", u.Inflight)
+	}
+	close(leave)
+	<-done
+	if err := m.idle(t.Context()); err != nil {
+		t.Error(err)
+	}
+	m.reset()
+	if u := m.sample(); u.GoroutinesPeak != u.Goroutines {
+		t.Errorf("after a reset the peak %d is not the %d of now", u.GoroutinesPeak, u.Goroutines)
+	}
+}
+
+func TestTailKeepsTheEnd(t *testing.T) {
+	var l tail
+	if l.String() != "" {
+		t.Errorf("nothing said: %q", l.String())
+	}
+	for range tailSize {
+		l.Write([]byte("ab "))
+	}
+	l.Write([]byte("end\n"))
+	if s := l.String(); len(s) > tailSize+len("; it said: ") || !strings.HasSuffix(s, "end") {
+		t.Errorf("%d bytes, ending in %q", len(s), s[len(s)-5:])
+	}
+}

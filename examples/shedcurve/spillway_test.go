@@ -1,0 +1,54 @@
+package main
+
+import (
+	"math/rand/v2"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/spillway-go/spillway/admission"
+)
+
+// What the generator sends is what the service takes it for: tier, lane and tenant.
+func TestClassifyAgreesWithTheWorkload(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 1))
+	for _, c := range orderRequests() {
+		for range 100 {
+			sent := c.Make(r)
+			req := httptest.NewRequestWithContext(t.Context(), sent.Method, sent.Path, strings.NewReader(sent.Body))
+			req.Header.Set("X-Tenant", sent.Tenant)
+			got := classify(req)
+			lane := "read"
+			if sent.Method == "POST" {
+				lane = "write"
+			}
+			if got.Op != c.Name || got.Priority.Tier().String() != c.Tier || got.Lane != lane || got.Tenant != sent.Tenant {
+				t.Fatalf("%s of tier %s is taken for %+v, tier %s", c.Name, c.Tier, got, got.Priority.Tier())
+			}
+		}
+	}
+	if got := classify(httptest.NewRequestWithContext(t.Context(), "GET", "/elsewhere", nil)); got.Priority.Tier() != admission.T3 {
+		t.Errorf("an unknown request has tier %s, want the default's", got.Priority.Tier())
+	}
+}
+
+func TestNoisyTenantHasTenTimesAShare(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 1))
+	n := map[string]int{}
+	const draws = 490_000
+	for range draws {
+		n[anyTenant(r)]++
+	}
+	if len(n) != tenants {
+		t.Errorf("%d tenants, want %d", len(n), tenants)
+	}
+	const share = draws / (tenants - 1 + noisyFactor)
+	if got := n[noisyTenant]; got < share*noisyFactor*98/100 || got > share*noisyFactor*102/100 {
+		t.Errorf("the noisy tenant asked %d times, want about %d", got, share*noisyFactor)
+	}
+	for name, got := range n {
+		if name != noisyTenant && (got < share*95/100 || got > share*105/100) {
+			t.Errorf("%s asked %d times, want about %d", name, got, share)
+		}
+	}
+}
