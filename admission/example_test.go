@@ -1,0 +1,108 @@
+package admission_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log"
+
+	"github.com/spillway-go/spillway/admission"
+	"github.com/spillway-go/spillway/regulators"
+)
+
+// The zero Config works: the limit finds itself, the queue and the gate are on.
+func ExampleNew() {
+	ctrl, err := admission.New(admission.Config{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer ctrl.Close()
+
+	ticket, err := ctrl.Admit(context.Background(), admission.Request{Tenant: "acme"})
+	if err != nil {
+		fmt.Println(err) // errors.Is(err, admission.ErrShed): come back later
+		return
+	}
+	defer ticket.Release(admission.Success)
+	fmt.Println("runs, after a wait of", ticket.Waited())
+	// Output: runs, after a wait of 0s
+}
+
+// Do takes the outcome from the function's error.
+func ExampleController_Do() {
+	// Two slots, as for a pool of two connections.
+	ctrl, err := admission.New(admission.Config{
+		Lanes: map[string]admission.LaneConfig{"default": {Limit: admission.LimitConfig{Fixed: 2}}},
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer ctrl.Close()
+
+	order := admission.Request{Priority: admission.NewPriority(admission.T1, 0), Op: "order"}
+	err = ctrl.Do(context.Background(), order, func(context.Context) error {
+		return errors.New("out of stock")
+	})
+	fmt.Println(err)
+
+	lane, _ := ctrl.Stats().Lane("default")
+	fmt.Println("failures:", lane.Tiers[admission.T1].Outcomes[admission.Failure], "inflight:", lane.Inflight)
+	// Output:
+	// out of stock
+	// failures: 1 inflight: 0
+}
+
+// A signal brings in what only the service knows, here how far its followers
+// lag behind, as a pressure: 1 is as much as it should bear. Above that the
+// least important requests to the write lane are shed.
+func ExampleWithSignal() {
+	lag := regulators.Func(func(context.Context) (float64, error) {
+		const behind, most = 250.0, 1000.0 // entries
+		return behind / most, nil
+	})
+	ctrl, err := admission.New(admission.Config{
+		Lanes:      map[string]admission.LaneConfig{"read": {}, "write": {}},
+		Regulators: map[string]admission.RegulatorConfig{"follower-lag": {Lanes: []string{"write"}}},
+	}, admission.WithSignal("follower-lag", lag))
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer ctrl.Close()
+
+	s := ctrl.Stats().Signals[0]
+	fmt.Println(s.Name, "holds at", s.Setpoint, "and asks to shed", s.Ratio)
+	// Output: follower-lag holds at 1 and asks to shed 0
+}
+
+// readOnly refuses writes while the service is being moved.
+type readOnly struct{}
+
+var errMoving = errors.New("read-only while we move")
+
+func (readOnly) Name() string { return "read-only" }
+
+func (readOnly) Enter(_ admission.Load, r *admission.Request) error {
+	if r.Op == "write" {
+		return errMoving
+	}
+	return nil
+}
+
+func (readOnly) Exit(admission.Load, *admission.Request, admission.Outcome) {}
+
+// A Stage is a decision of one's own over whole requests.
+func ExampleWithStages() {
+	ctrl, err := admission.New(admission.Config{}, admission.WithStages(readOnly{}))
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer ctrl.Close()
+
+	_, err = ctrl.Admit(context.Background(), admission.Request{Op: "write"})
+	var shed *admission.ShedError
+	fmt.Println(errors.As(err, &shed), errors.Is(err, errMoving))
+	fmt.Println(err)
+	// Output:
+	// true true
+	// admission: shed by read-only in lane default: stage
+}
