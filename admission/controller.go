@@ -143,20 +143,15 @@ func (c *Controller) Config() Config {
 	return c.plan.Load().cfg
 }
 
-// Untrusted bounds a priority that came from outside, from a header say, to
-// PriorityConfig.UntrustedMax: a better one is lowered to that tier.
+// Untrusted is what becomes of a priority that came from outside, from a
+// header say: its tier, lowered to PriorityConfig.UntrustedMax if it is better,
+// without its cohort, since who picks his own picks the best. Zero stays zero.
 func (c *Controller) Untrusted(p Priority) Priority {
 	if c == nil || p == 0 {
 		return p
 	}
-	limit := c.plan.Load().cfg.Priorities.UntrustedMax.Tier()
-	if p != Exempt && p.Tier() >= limit {
-		return p
-	}
-	if p == Exempt || !p.hasCohort() {
-		return limit.Priority()
-	}
-	return NewPriority(limit, p.Cohort())
+	best := c.plan.Load().cfg.Priorities.UntrustedMax.Tier()
+	return max(p.Tier(), best).Priority()
 }
 
 // Close sheds all waiters and every later request with [ErrClosed], and waits

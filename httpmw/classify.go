@@ -69,7 +69,7 @@ func (h *Headers) fill(ctrl *admission.Controller, r *http.Request, req *admissi
 	if req.Priority == 0 {
 		req.Priority = h.priority(r.Header)
 		if !trusted && req.Priority != 0 {
-			req.Priority = ctrl.Untrusted(tiers[req.Priority.Tier()]) // who picks his cohort picks the best
+			req.Priority = ctrl.Untrusted(req.Priority)
 		}
 	}
 	if !trusted {

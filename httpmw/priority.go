@@ -7,19 +7,10 @@ import (
 	"github.com/spillway-go/spillway/admission"
 )
 
-// tiers are the priorities without a cohort, which then comes from the tenant.
-var tiers = parsed("t0", "t1", "t2", "t3", "t4", "t5")
-
 // urgencies maps u of RFC 9218 to tiers. Its default, 3, is ours; nobody gets
 // the tier of critical infrastructure for an urgent picture.
-var urgencies = parsed("t1", "t1", "t2", "t3", "t3", "t4", "t4", "t5")
-
-func parsed(tiers ...string) []admission.Priority {
-	ps := make([]admission.Priority, len(tiers))
-	for i, t := range tiers {
-		ps[i], _ = admission.ParsePriority(t)
-	}
-	return ps
+var urgencies = [...]admission.Tier{
+	admission.T1, admission.T1, admission.T2, admission.T3, admission.T3, admission.T4, admission.T4, admission.T5,
 }
 
 // priority is what the headers ask for, zero for nothing.
@@ -32,7 +23,7 @@ func (h *Headers) priority(header http.Header) admission.Priority {
 	}
 	if h.Urgency {
 		if u, ok := urgency(header["Priority"]); ok {
-			return urgencies[u]
+			return urgencies[u].Priority()
 		}
 	}
 	return 0
