@@ -20,11 +20,7 @@ func TestAbnormalEndGivesTheSlotBack(t *testing.T) {
 	}{
 		{"a value", func(context.Context) error { panic("x") }, func(v any) bool { return v == "x" }},
 		{"ErrAbortHandler", func(context.Context) error { panic(http.ErrAbortHandler) }, func(v any) bool { return v == http.ErrAbortHandler }},
-		{"a nil map", func(context.Context) error {
-			var m map[string]int
-			m["x"] = 1
-			return nil
-		}, isRuntimeError},
+		{"a nil map", func(context.Context) error { nilMap["x"] = 1; return nil }, isRuntimeError},
 		{"nil", func(context.Context) error { panic(nil) }, func(v any) bool { _, ok := v.(*runtime.PanicNilError); return ok }},
 		{"Goexit", func(context.Context) error { runtime.Goexit(); return nil }, func(v any) bool { return v == nil }},
 	} {
@@ -52,5 +48,7 @@ func TestAbnormalEndGivesTheSlotBack(t *testing.T) {
 		})
 	}
 }
+
+var nilMap map[string]int
 
 func isRuntimeError(v any) bool { _, ok := v.(runtime.Error); return ok }

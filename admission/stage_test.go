@@ -135,7 +135,7 @@ func TestStagesAreLeftInReverse(t *testing.T) {
 					l.mu.Unlock()
 					defer c.settle(blocker, l, c.now(), Ignore)
 				}
-				err, panicked := attempt(c)
+				panicked, err := attempt(c)
 				if !slices.Equal(k.log, tc.want) {
 					t.Errorf("stages saw %v, want %v", k.log, tc.want)
 				}
@@ -157,11 +157,11 @@ func TestStagesAreLeftInReverse(t *testing.T) {
 }
 
 // attempt is a request that fails if it runs.
-func attempt(c *Controller) (err error, panicked any) {
+func attempt(c *Controller) (panicked any, err error) {
 	defer func() { panicked = recover() }()
 	ticket, err := c.TryAdmit(context.Background(), Request{Tenant: "acme"})
 	ticket.Release(Failure)
-	return err, nil
+	return nil, err
 }
 
 // In shadow a refusal of a stage is counted, the request runs, and the stages
@@ -200,7 +200,7 @@ func TestStagePanicsInShadow(t *testing.T) {
 			cfg := Pinned(1, 1)
 			cfg.Mode = Shadow
 			c := NewQuiet(t, cfg, WithStages(k.stages("b", atExit, panicMine)...))
-			if _, panicked := attempt(c); panicked != errMine {
+			if panicked, _ := attempt(c); panicked != errMine {
 				t.Errorf("panicked with %v", panicked)
 			}
 		})
