@@ -41,8 +41,12 @@ func TestOverloadCuts(t *testing.T) {
 			t.Errorf("%s: resting", tc.why)
 		}
 	}
+	l := newLane(t, pid.LimitConfig{Initial: 1})
+	if l.outcomes(0, 3); !l.state().Resting {
+		t.Errorf("three at a limit of one: does not rest, %+v", l.state())
+	}
 	// Not before a window's time: what fails at once may be one accident.
-	l := newLane(t, pid.LimitConfig{})
+	l = newLane(t, pid.LimitConfig{})
 	l.run(200*ms, flow{overload: 200})
 	l.limitIs("200 ms of overload", 8, 8)
 	l.run(50*ms, flow{overload: 200})

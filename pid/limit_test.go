@@ -143,6 +143,6 @@ func TestRetuneKeepsWhatWasLearned(t *testing.T) {
 	retune(l, pid.LimitConfig{})
 	l.limitIs("tuned again", 40, 40)
 	// The limit was never used to the full since: headroom lets it go.
-	l.run(10*time.Minute, flow{rate: 100, service: 10 * time.Millisecond, busy: 1})
-	l.limitIs("after ten minutes of little use", 8, 8)
+	l.run(90*time.Second, flow{rate: 100, service: 10 * time.Millisecond, busy: 1})
+	l.limitIs("after 90 s of little use", 8, 8)
 }

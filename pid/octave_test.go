@@ -82,20 +82,19 @@ func TestOctaveIgnoresBadSamples(t *testing.T) {
 	}
 }
 
-// The clock of a law never runs backwards: such a tick changes nothing.
+// Time that runs backwards stands still: such ticks are as good as none.
 func TestOctaveTimeBackwards(t *testing.T) {
-	l := newLane(t, pid.LimitConfig{})
-	l.runAs(10*time.Second, servers(50, 100*ms))
-	was, now := l.law.Limit(), l.now
-	for range 100 {
-		l.now -= time.Second
-		l.law.Observe(pid.Sample{Service: 100 * ms, Inflight: was})
-		l.law.Tick(l.now, l.use)
+	l, twin := newLane(t, pid.LimitConfig{}), newLane(t, pid.LimitConfig{})
+	for i := range 3000 {
+		l.runAs(l.step, servers(50, 100*ms))
+		twin.runAs(twin.step, servers(50, 100*ms))
+		if i%7 == 0 {
+			l.law.Tick(l.now-time.Duration(i)*100*ms, l.use)
+		}
+		if l.law.Limit() != twin.law.Limit() || l.state() != twin.state() {
+			t.Fatalf("at %v: %d, %+v; without ticks back in time %d, %+v", l.now, l.law.Limit(), l.state(), twin.law.Limit(), twin.state())
+		}
 	}
-	l.limitIs("time ran backwards", was, was)
-	l.now = now
-	l.runAs(time.Minute, servers(50, 100*ms))
-	l.limitIs("and on again", 50, 90)
 }
 
 // tau is the ln of latency over baseline at which the limit neither grows nor
@@ -196,6 +195,34 @@ func TestOctaveDecisions(t *testing.T) {
 		l.run(300*ms, tc.flow) // one window: 2.5 mean service times, begun in the calm
 		if got := math.Log(float64(l.law.Limit()) / float64(was)); math.Abs(got-tc.want) > 0.02 {
 			t.Errorf("%s: limit went from %d to %d, %.3f in ln, want %.3f (%s)", tc.why, was, l.law.Limit(), got, tc.want, l.state().Why)
+		}
+	}
+}
+
+// How far one window of 50 samples, half the weight, moves the baseline, as a
+// share of the way from it to what was measured, in ln.
+func TestOctaveBaseline(t *testing.T) {
+	const base = 100 * ms
+	for _, tc := range []struct {
+		why  string
+		g    float64
+		busy float64 // of 100 slots
+		want float64
+	}{
+		{"faster, though it binds", -0.5, 100, 0.15},
+		{"faster", -0.5, 10, 0.15},
+		{"slower while it binds: a queue in the back end, perhaps", 0.2, 100, 0},
+		{"slower, half used: creeps, 0.02 a second", 0.2, 60, 0.005},
+		{"slower, calm: nobody's queue", 0.2, 10, 0.05},
+	} {
+		l := newLane(t, pid.LimitConfig{Initial: 100})
+		l.run(2*time.Second, calm(base))
+		service := time.Duration(float64(base) * math.Exp(tc.g))
+		was := l.state().Baseline
+		l.run(250*ms, flow{rate: 200, service: service, busy: tc.busy})
+		got := math.Log(float64(l.state().Baseline)/float64(was)) / tc.g
+		if math.Abs(got-tc.want) > 1e-4 {
+			t.Errorf("%s: the baseline went %.4f of the way, want %v", tc.why, got, tc.want)
 		}
 	}
 }

@@ -94,7 +94,7 @@ func (o *Octave) tickProbe(now time.Duration, u Usage) {
 func (o *Octave) endProbe(now time.Duration, u Usage, el float64) {
 	p := &o.probe
 	w := o.win.measure(el, u, o.limit)
-	p.on, p.excess, o.cut, p.bound = false, 0, 0, 0
+	p.on, p.excess, o.cut, p.bound, o.grow = false, 0, 0, 0, false
 	p.last = now.Seconds()
 	p.next = max(30*(0.85+0.3*u.Chance), 40*(el+p.settle))
 	o.maxHist = max(o.maxHist, float64(o.win.maxIn))

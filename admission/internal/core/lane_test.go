@@ -200,8 +200,11 @@ func TestUsageAddsUp(t *testing.T) {
 		l.Arrive(0, call(3, 1, 0), 0.5, true)
 	}
 	l.Expire(500 * ms)
-	l.Expire(0)                                 // back in time: nothing is counted twice
-	l.Arrive(500*ms, call(3, 1, 0), 0.5, false) // will not wait
+	l.Expire(0) // back in time: nothing is counted twice
+	c := call(3, 1, 0)
+	if l.Arrive(0, c, 0.5, false); c.Arrived != 500*ms { // will not wait
+		t.Errorf("arrived at %v, want 500ms: time stands still", c.Arrived)
+	}
 	l.Tick(900*ms, 0.25)
 	want := pid.Usage{Area: 1.8, Blocked: 3, Lost: 2, Deadline: 3 * time.Second, Chance: 0.25}
 	if w.use != want {

@@ -272,7 +272,8 @@ func (m *model) end() {
 
 // configs that a run switches between.
 var modelConfigs = []Config{
-	pinned(1), pinned(4), pinned(40), {},
+	pinned(1), pinned(4), pinned(40),
+	{},
 	{Limit: pid.LimitConfig{Initial: 2, Max: 6}, Queue: codel.Config{Capacity: 3}, Deadline: 300 * ms},
 	{Limit: pid.LimitConfig{Fixed: 3}, Queue: codel.Config{Law: codel.LawCoDel}, Gate: pid.GateConfig{Law: "off"}},
 	{Limit: pid.LimitConfig{Fixed: 10}, Queue: codel.Config{Capacity: 1}, Deadline: 20 * ms},
