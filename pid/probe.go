@@ -94,7 +94,7 @@ func (o *Octave) tickProbe(now time.Duration, u Usage) {
 func (o *Octave) endProbe(now time.Duration, u Usage, el float64) {
 	p := &o.probe
 	w := o.win.measure(el, u, o.limit)
-	p.on, p.excess, o.cut, p.bound, o.grow = false, 0, 0, 0, false
+	p.on, p.excess, o.cut, p.bound = false, 0, 0, 0
 	p.last = now.Seconds()
 	p.next = max(30*(0.85+0.3*u.Chance), 40*(el+p.settle))
 	o.maxHist = max(o.maxHist, float64(o.win.maxIn))
@@ -119,6 +119,7 @@ func (o *Octave) judgeProbe(w measured, dx float64) {
 	s2 := (1/p.ref.n + 1/max(w.n, 1)) / (dx * dx)
 	e = (0.09*e + 0.6*s2) / (0.09 + s2)
 	old := o.base
+	o.windows = max(o.windows, 3)
 	switch {
 	case e <= 0.3:
 		o.base = min(o.base, w.y)
