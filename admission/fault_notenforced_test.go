@@ -57,7 +57,7 @@ func TestNothingIsRefusedWhenOff(t *testing.T) {
 			if s := c.Stats(); s.Mode != Off || c.Config().Mode != Off {
 				t.Errorf("mode is %v", s.Mode)
 			}
-			if c.Untrusted(NewPriority(T4, 0)) != T4.Priority() {
+			if c.Untrusted(NewPriority(T4, 0)).Tier() != T4 {
 				t.Error("a low priority was changed")
 			}
 		})

@@ -75,6 +75,7 @@ func TestExpiringHeadLetsOthersGo(t *testing.T) {
 		large := enqueue(ctx, c, Request{Cost: 5})
 		synctest.Wait()
 		small := enqueue(t.Context(), c, Request{Cost: 1})
+		synctest.Wait()
 		larger := enqueue(t.Context(), c, Request{Cost: 4})
 		if got := <-large; got.err == nil {
 			t.Error("large was served")
