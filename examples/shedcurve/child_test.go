@@ -15,7 +15,7 @@ import (
 func startTestChild(t *testing.T, spillway string) *child {
 	t.Helper()
 	db := filepath.Join(t.TempDir(), "orders.db")
-	if err := orders.Create(t.Context(), db); err != nil {
+	if err := orders.Create(t.Context(), db, testOrders); err != nil {
 		t.Fatal(err)
 	}
 	c, err := startChild(t.Context(), db, spillway)
@@ -42,7 +42,7 @@ func TestChild(t *testing.T) {
 		t.Fatalf("placing an order: %v %v", res, err)
 	}
 	res.Body.Close()
-	placed := "http://" + c.at.Addr + "/orders/100001"
+	placed := "http://" + c.at.Addr + "/orders/2001"
 	if code, body := get(placed); code != http.StatusOK {
 		t.Errorf("reading it back: %d %s", code, body)
 	}

@@ -17,16 +17,18 @@ import (
 	"github.com/spillway-go/spillway/examples/shedcurve/report"
 )
 
+const testOrders = 2_000 // the race detector makes SQLite slow
+
 // short is a run of a moment, on target or on services of its own.
 func short(t *testing.T, target string, rates ...float64) options {
 	t.Helper()
 	o := options{
 		target: target, rates: rates, warmUp: 50 * time.Millisecond, duration: 200 * time.Millisecond, window: 100 * time.Millisecond,
-		deadline: 200 * time.Millisecond, seed: 1, out: t.TempDir(), json: true,
+		deadline: 5 * time.Second, seed: 1, out: t.TempDir(), json: true, orders: testOrders,
 	}
 	var err error
 	if target == "" {
-		o.mix, err = load.NewMix(orderRequests()...)
+		o.mix, err = load.NewMix(orderRequests(testOrders)...)
 	} else {
 		o.mix, err = parseMix(target, []string{"weight=3 tier=t1 tenant=a GET /x", "tier=t5 GET /y"}, "")
 	}
@@ -73,7 +75,7 @@ func TestBothArms(t *testing.T) {
 		t.Errorf("not quiet on what is no terminal: %q", stderr.String())
 	}
 	r := decode(t, stdout.Bytes())
-	if r.CapacityRPS <= 0 || r.DeadlineMS != 200 || r.Seed != 1 || r.Note != "" || len(r.Arms) != 2 || r.Arms[0].Name != "off" || r.Arms[1].Name != "on" {
+	if r.CapacityRPS <= 0 || r.DeadlineMS != 5000 || r.Seed != 1 || r.Note != "" || len(r.Arms) != 2 || r.Arms[0].Name != "off" || r.Arms[1].Name != "on" {
 		t.Fatalf("report %+v", r)
 	}
 	for _, a := range r.Arms {

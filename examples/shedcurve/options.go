@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/spillway-go/spillway/examples/shedcurve/load"
+	"github.com/spillway-go/spillway/examples/shedcurve/orders"
 )
 
 // options are what the flags say, checked.
@@ -27,6 +28,7 @@ type options struct {
 	seed     uint64
 	out      string
 	json     bool
+	orders   int // to seed our own service with
 }
 
 // Of the default run: sixteen points and the capacity within two minutes, with room for some repeats.
@@ -43,7 +45,7 @@ const (
 	// defaultDeadline is some ten times what a request takes at half the capacity. Longer hides a
 	// collapse, because requests that wait for ever are then good; shorter than a few times the
 	// slowest request makes failures of nothing but chance.
-	defaultDeadline = 400 * time.Millisecond
+	defaultDeadline = 250 * time.Millisecond
 
 	minDuration, maxDuration = 100 * time.Millisecond, 10 * time.Minute
 	minDeadline, maxDeadline = 10 * time.Millisecond, time.Minute
@@ -74,7 +76,7 @@ func parseOptions(args []string, stderr io.Writer) (options, error) {
 	if err := parseFlags(fs, args); err != nil {
 		return o, err
 	}
-	o.window = defaultWindow
+	o.window, o.orders = defaultWindow, orders.Orders
 	if quick {
 		given := map[string]bool{}
 		fs.Visit(func(f *flag.Flag) { given[f.Name] = true })
@@ -130,7 +132,7 @@ func parseMix(target string, lines []string, file string) (*load.Mix, error) {
 	case target == "" && described:
 		return nil, errors.New("-request and -requests describe requests to -target, which is missing")
 	case target == "":
-		return load.NewMix(orderRequests()...)
+		return load.NewMix(orderRequests(orders.Orders)...)
 	case !described:
 		return nil, errors.New("-target needs -request or -requests")
 	}

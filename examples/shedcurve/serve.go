@@ -75,7 +75,7 @@ func serve(ctx context.Context, c serveConfig, stdin io.Reader, stdout, stderr i
 		}
 		defer os.RemoveAll(dir)
 		c.db = filepath.Join(dir, "orders.db")
-		if err := orders.Create(ctx, c.db); err != nil {
+		if err := orders.Create(ctx, c.db, orders.Orders); err != nil {
 			return err
 		}
 	}

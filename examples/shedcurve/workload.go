@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/json"
 	"fmt"
 	"math/rand/v2"
 
@@ -14,14 +15,16 @@ const (
 	tenants     = 40
 	noisyTenant = "noisy"
 	noisyFactor = 10
+
+	draftLines = 5 // of an order that is placed
 )
 
 // orderRequests is what the order service is asked for. The kinds cost about the same, so t1 is about a third
-// of the requests and of the work: at twice the capacity all of it fits.
-func orderRequests() []load.Class {
+// of the requests and of the work: at twice the capacity all of it fits. seeded is how many orders there are.
+func orderRequests(seeded int) []load.Class {
 	return []load.Class{
 		{Name: "GET /orders/{id}", Weight: 25, Tier: "t1", Make: func(r *rand.Rand) load.Request {
-			return load.Request{Method: "GET", Path: fmt.Sprintf("/orders/%d", 1+r.IntN(orders.Orders)), Tenant: quietTenant(r)}
+			return load.Request{Method: "GET", Path: fmt.Sprintf("/orders/%d", 1+r.IntN(seeded)), Tenant: quietTenant(r)}
 		}},
 		{Name: "POST /orders", Weight: 10, Tier: "t1", Make: func(r *rand.Rand) load.Request {
 			return load.Request{Method: "POST", Path: "/orders", Body: draft(r), Tenant: quietTenant(r)}
@@ -36,9 +39,15 @@ func orderRequests() []load.Class {
 }
 
 func draft(r *rand.Rand) string {
-	product := func() int { return 1 + r.IntN(orders.Products) }
-	return fmt.Sprintf(`{"customer":%d,"lines":[{"product":%d,"quantity":1},{"product":%d,"quantity":2},{"product":%d,"quantity":1}]}`,
-		1+r.IntN(orders.Customers), product(), product(), product())
+	d := orders.Draft{Customer: 1 + r.IntN(orders.Customers)}
+	for range draftLines {
+		d.Lines = append(d.Lines, orders.DraftLine{Product: 1 + r.IntN(orders.Products), Quantity: 1 + r.IntN(3)})
+	}
+	text, err := json.Marshal(d)
+	if err != nil {
+		panic(err) // of integers alone: cannot be
+	}
+	return string(text)
 }
 
 func quietTenant(r *rand.Rand) string { return fmt.Sprintf("tenant-%02d", 1+r.IntN(tenants-1)) }

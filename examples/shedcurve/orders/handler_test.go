@@ -3,10 +3,12 @@ package orders
 import (
 	"context"
 	"encoding/json"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -22,7 +24,7 @@ func TestMain(m *testing.M) {
 		panic(err)
 	}
 	path := filepath.Join(dir, "orders.db")
-	if err = create(context.Background(), path, testOrders); err == nil {
+	if err = Create(context.Background(), path, testOrders); err == nil {
 		store, err = Open(context.Background(), path)
 	}
 	if err != nil {
@@ -85,8 +87,8 @@ func TestStatus(t *testing.T) {
 		{"GET", "/orders/2001", "", http.StatusNotFound},
 		{"GET", "/orders/0", "", http.StatusBadRequest},
 		{"GET", "/orders/x", "", http.StatusBadRequest},
-		{"GET", "/customers/100/orders", "", http.StatusOK},
-		{"GET", "/customers/101/orders", "", http.StatusNotFound},
+		{"GET", "/customers/60/orders", "", http.StatusOK},
+		{"GET", "/customers/61/orders", "", http.StatusNotFound},
 		{"GET", "/reports/top", "", http.StatusOK},
 		{"GET", "/nowhere", "", http.StatusNotFound},
 		{"DELETE", "/orders/1", "", http.StatusMethodNotAllowed},
@@ -139,6 +141,44 @@ func TestPlaceReadReset(t *testing.T) {
 	var taken int
 	if err := store.db.QueryRowContext(t.Context(), "SELECT count(*) FROM products WHERE stock <> ?", seededStock).Scan(&taken); err != nil || taken != 0 {
 		t.Errorf("after Reset %d products lack stock, %v", taken, err)
+	}
+}
+
+// The report against the rows themselves, added up here.
+func TestTop(t *testing.T) {
+	const latest = 500
+	rows, err := store.db.QueryContext(t.Context(), "SELECT o.customer_id, l.product_id, l.quantity * l.price FROM lines l JOIN orders o ON o.id = l.order_id WHERE o.id > ?", testOrders-latest)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer rows.Close()
+	products, customers := map[int]int{}, map[int]int{}
+	for rows.Next() {
+		var customer, product, total int
+		if err := rows.Scan(&customer, &product, &total); err != nil {
+			t.Fatal(err)
+		}
+		products[product] += total
+		customers[customer] += total
+	}
+	top, err := store.Top(t.Context(), latest)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, list := range map[string]struct {
+		got  []Best
+		want map[int]int
+	}{"products": {top.Products, products}, "customers": {top.Customers, customers}} {
+		best := slices.Sorted(maps.Values(list.want))
+		slices.Reverse(best)
+		if len(list.got) != 20 {
+			t.Errorf("%s: %d, want 20", name, len(list.got))
+		}
+		for i, b := range list.got {
+			if b.Total != best[i] || list.want[b.ID] != b.Total || b.Name == "" {
+				t.Errorf("%s: place %d is %+v, want a total of %d", name, i, b, best[i])
+			}
+		}
 	}
 }
 

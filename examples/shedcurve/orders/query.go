@@ -50,9 +50,3 @@ func collect[T any](ctx context.Context, stmt *sql.Stmt, scan func(*sql.Rows, *T
 	}
 	return all, rows.Err()
 }
-
-// exec runs a statement that returns no rows.
-func exec(ctx context.Context, stmt *sql.Stmt, args ...any) (sql.Result, error) {
-	defer elsewhere()
-	return stmt.ExecContext(ctx, args...)
-}

@@ -12,26 +12,42 @@ type Line struct {
 	Name     string `json:"name"`
 	Quantity int    `json:"quantity"`
 	Price    int    `json:"price"`
+
+	Related []Count `json:"related,omitempty"` // bought most often together with this one
 }
+
+// relatedLines is for how many of an order's lines its page shows what else is bought.
+const relatedLines = 2
 
 // Order is one order as its page shows it.
 type Order struct {
-	ID       int     `json:"id"`
-	Customer int     `json:"customer"`
-	Name     string  `json:"name"`
-	Month    int     `json:"month"`
-	Status   string  `json:"status"`
-	Lines    []Line  `json:"lines"`
-	Orders   int     `json:"customer_orders"` // how many orders this customer has made
-	Turnover int     `json:"customer_total"`
-	Related  []Count `json:"related"` // bought most often together with the first line's product
+	ID       int    `json:"id"`
+	Customer int    `json:"customer"`
+	Name     string `json:"name"`
+	Month    int    `json:"month"`
+	Status   string `json:"status"`
+	Lines    []Line `json:"lines"`
+	Orders   int    `json:"customer_orders"` // how many orders this customer has made
+	Turnover int    `json:"customer_total"`
 }
 
-// Count is a product and a number.
+// Count is a product and how often it was bought.
 type Count struct {
-	Product int    `json:"product"`
-	Name    string `json:"name,omitempty"`
-	N       int    `json:"n"`
+	Product int `json:"product"`
+	N       int `json:"n"`
+}
+
+// Best is a product or customer and its turnover.
+type Best struct {
+	ID    int    `json:"id"`
+	Name  string `json:"name"`
+	Total int    `json:"total"`
+}
+
+// Top is the report on the latest orders.
+type Top struct {
+	Products  []Best `json:"products"`
+	Customers []Best `json:"customers"`
 }
 
 // Summary is one order in a customer's list.
@@ -74,11 +90,13 @@ func (s *Store) Order(ctx context.Context, id int) (Order, error) {
 	if err := get(ctx, s.standing, o.Customer)(&o.Orders, &o.Turnover); err != nil {
 		return o, err
 	}
-	if len(o.Lines) == 0 {
-		return o, nil
+	for i := range o.Lines[:min(relatedLines, len(o.Lines))] {
+		l := &o.Lines[i]
+		if l.Related, err = collect(ctx, s.related, func(r *sql.Rows, c *Count) error { return r.Scan(&c.Product, &c.N) }, l.Product); err != nil {
+			return o, err
+		}
 	}
-	o.Related, err = collect(ctx, s.related, func(r *sql.Rows, c *Count) error { return r.Scan(&c.Product, &c.N) }, o.Lines[0].Product)
-	return o, err
+	return o, nil
 }
 
 // History reads a customer's orders; sql.ErrNoRows when there is no such customer.
@@ -97,7 +115,12 @@ func (s *Store) History(ctx context.Context, customer int) (History, error) {
 	return h, err
 }
 
-// Top reads the best sellers, by turnover, among so many latest orders.
-func (s *Store) Top(ctx context.Context, latest int) ([]Count, error) {
-	return collect(ctx, s.top, func(r *sql.Rows, c *Count) error { return r.Scan(&c.Product, &c.Name, &c.N) }, latest)
+// Top reads the best products and customers, by turnover, among so many latest orders.
+func (s *Store) Top(ctx context.Context, latest int) (t Top, err error) {
+	scan := func(r *sql.Rows, b *Best) error { return r.Scan(&b.ID, &b.Name, &b.Total) }
+	if t.Products, err = collect(ctx, s.topProducts, scan, latest); err != nil {
+		return t, err
+	}
+	t.Customers, err = collect(ctx, s.topCustomers, scan, latest)
+	return t, err
 }

@@ -12,8 +12,8 @@ import (
 
 // Sizes of the seeded data. Ids run from 1 to these.
 const (
-	Orders    = 100_000
-	Customers = 100
+	Orders    = 100_000 // of a load test
+	Customers = 60
 	Products  = 1_000
 )
 
@@ -56,10 +56,8 @@ INSERT INTO lines SELECT o, no, 1 + (o * 2654435761 / 4096 + no * 40503) % @prod
 	100 + (o * 2654435761 / 4096 + no * 40503) % 9900 FROM l;
 `
 
-// Create makes a database of the seeded orders in the file at path, which must not exist.
-func Create(ctx context.Context, path string) error { return create(ctx, path, Orders) }
-
-func create(ctx context.Context, path string, orders int) error {
+// Create makes a database of so many seeded orders, with ids from 1, in the file at path, which must not exist.
+func Create(ctx context.Context, path string, orders int) error {
 	db, err := sql.Open("sqlite", "file:"+url.PathEscape(path)+"?_pragma=journal_mode(OFF)&_pragma=synchronous(OFF)")
 	if err != nil {
 		return fmt.Errorf("orders: creating %s: %w", path, err)

@@ -15,8 +15,9 @@ type Store struct {
 	db     *sql.DB
 	seeded int // orders that were there when it was opened
 
-	order, lines, standing, related, customer, recent, turnover, top *sql.Stmt
-	price, addOrder, addLine, takeStock, addTurnover                 *sql.Stmt
+	order, lines, standing, related, customer, recent, turnover *sql.Stmt
+	topProducts, topCustomers                                   *sql.Stmt
+	addOrder, addLine, takeStock, addTurnover                   *sql.Stmt
 }
 
 const (
@@ -30,15 +31,17 @@ const (
 		WHERE o.customer_id = ? GROUP BY o.id ORDER BY o.id DESC LIMIT 50`
 	sqlTurnover = `SELECT o.month, p.category, sum(l.quantity * l.price) AS total FROM orders o JOIN lines l ON l.order_id = o.id JOIN products p ON p.id = l.product_id
 		WHERE o.customer_id = ? AND o.month >= 14 GROUP BY o.month, p.category ORDER BY total DESC LIMIT 24`
-	// The unary plus keeps SQLite from walking an index on products instead: this one is meant to scan.
-	sqlTop = `SELECT p.id, p.name, t.total FROM (SELECT product_id, sum(quantity * price) AS total FROM lines
+	// The unary plus keeps SQLite from walking an index on products instead: these two are meant to scan.
+	sqlTopProducts = `SELECT p.id, p.name, t.total FROM (SELECT product_id, sum(quantity * price) AS total FROM lines
 		WHERE order_id > (SELECT max(id) FROM orders) - ? GROUP BY +product_id ORDER BY total DESC LIMIT 20) t
 		JOIN products p ON p.id = t.product_id ORDER BY t.total DESC`
+	sqlTopCustomers = `SELECT c.id, c.name, t.total FROM (SELECT o.customer_id, sum(l.quantity * l.price) AS total FROM lines l JOIN orders o ON o.id = l.order_id
+		WHERE l.order_id > (SELECT max(id) FROM orders) - ? GROUP BY o.customer_id ORDER BY total DESC LIMIT 20) t
+		JOIN customers c ON c.id = t.customer_id ORDER BY t.total DESC`
 
-	sqlPrice       = `SELECT price FROM products WHERE id = ? AND stock >= ?`
 	sqlAddOrder    = `INSERT INTO orders (customer_id, month, status) VALUES (?, 24, 'open')`
 	sqlAddLine     = `INSERT INTO lines (order_id, no, product_id, quantity, price) VALUES (?, ?, ?, ?, ?)`
-	sqlTakeStock   = `UPDATE products SET stock = stock - ? WHERE id = ?`
+	sqlTakeStock   = `UPDATE products SET stock = stock - ? WHERE id = ? AND stock >= ? RETURNING price`
 	sqlAddTurnover = `UPDATE customers SET turnover = turnover + ? WHERE id = ?`
 )
 
@@ -55,8 +58,8 @@ func Open(ctx context.Context, path string) (*Store, error) {
 	s := &Store{db: db}
 	for text, stmt := range map[string]**sql.Stmt{
 		sqlOrder: &s.order, sqlLines: &s.lines, sqlStanding: &s.standing, sqlRelated: &s.related,
-		sqlCustomer: &s.customer, sqlRecent: &s.recent, sqlTurnover: &s.turnover, sqlTop: &s.top,
-		sqlPrice: &s.price, sqlAddOrder: &s.addOrder, sqlAddLine: &s.addLine,
+		sqlCustomer: &s.customer, sqlRecent: &s.recent, sqlTurnover: &s.turnover, sqlTopProducts: &s.topProducts, sqlTopCustomers: &s.topCustomers,
+		sqlAddOrder: &s.addOrder, sqlAddLine: &s.addLine,
 		sqlTakeStock: &s.takeStock, sqlAddTurnover: &s.addTurnover,
 	} {
 		if *stmt, err = db.PrepareContext(ctx, text); err != nil {
