@@ -152,7 +152,7 @@ func (c *curve) start(ctx context.Context) (stop func(), err error) {
 	}
 	undo = append(undo, func() { os.RemoveAll(dir) })
 	seeded := filepath.Join(dir, "orders.db")
-	if err := orders.Create(ctx, seeded); err != nil {
+	if err := orders.Create(ctx, seeded, c.opts.orders); err != nil {
 		return stop, err
 	}
 	data, err := os.ReadFile(seeded)
