@@ -119,7 +119,6 @@ func (o *Octave) judgeProbe(w measured, dx float64) {
 	s2 := (1/p.ref.n + 1/max(w.n, 1)) / (dx * dx)
 	e = (0.09*e + 0.6*s2) / (0.09 + s2)
 	old := o.base
-	o.windows = max(o.windows, 3)
 	switch {
 	case e <= 0.3:
 		o.base = min(o.base, w.y)
