@@ -104,7 +104,7 @@ func TestSignalShedsByPriority(t *testing.T) {
 		if shed := offer(2 * time.Second); len(shed) != 0 {
 			t.Errorf("shed %v below the setpoint", shed)
 		}
-		lag.Set(2.15)
+		lag.Set(2.1)
 		offer(2 * time.Second)
 		if l, _ := c.Stats().Lane("write"); l.Binding != "lag" || l.ShedRatio <= 0 || l.Threshold.Tier() != T5 {
 			t.Errorf("binding %q, ratio %v, threshold %v", l.Binding, l.ShedRatio, l.Threshold)
