@@ -56,7 +56,7 @@ func (p *peak) out() { p.now.Add(-1) }
 // crowdRounds is a thousand, but for the race detector, which is slow here.
 func crowdRounds() int {
 	if raceEnabled {
-		return 200
+		return 100
 	}
 	return 1000
 }

@@ -37,7 +37,7 @@ type LaneStats struct {
 	Queued        [NumTiers]int
 	OldestWaiter  time.Duration
 	QueueCapacity int
-	QueueMode     string  // "fifo" or "lifo"
+	QueueMode     string  // "FIFO" or "LIFO"
 	Pressure      float64 // age of the oldest waiter over what a waiter may wait
 
 	ShedRatio  float64  // share of arrivals that the gate sheds

@@ -16,7 +16,7 @@ import (
 // moves. Whenever all stand still, inflight is the cost of the unreleased
 // tickets, and every arrival is accounted for.
 func TestStorm(t *testing.T) {
-	for seed := range uint64(8) {
+	for seed := range uint64(5) {
 		synctest.Test(t, func(t *testing.T) {
 			cfg := tenantCap(Config{Lanes: map[string]LaneConfig{"default": {Limit: LimitConfig{Fixed: 20}}}}, 9)
 			c := NewQuiet(t, cfg, WithStages(&stageFuncs{name: "s", enter: func(r *Request) error {
