@@ -34,8 +34,9 @@ type LaneConfig struct {
 	Gate  GateConfig   `json:"gate"`
 	// Deadline is how long a caller of this lane is assumed to wait when his
 	// request carries no deadline of its own, and what the limit's tolerance
-	// is taken from. Zero: measured, ten times the baseline service time
-	// within 20 ms and 1 s. At most an hour.
+	// is taken from. Zero: measured. The tolerance goes by the deadlines that
+	// waiters bring; without any, and for a request without one, it is ten
+	// times the baseline service time within 20 ms and 1 s. At most an hour.
 	Deadline time.Duration `json:"deadline"`
 }
 

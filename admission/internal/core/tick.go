@@ -69,7 +69,7 @@ func (l *Lane) Tick(now time.Duration, chance float64) {
 	l.overdue()
 	l.limit.Tick(l.now, pid.Usage{
 		Area: l.tick.area, Blocked: l.tick.blocked, Lost: l.tick.lost,
-		Deadline: l.patience(), Chance: chance,
+		Deadline: l.deadline(), Chance: chance,
 	})
 	l.follow()
 	if dt := l.now - l.tick.gateAt; dt >= pid.RatioPeriod || l.tick.gateAt == 0 {
@@ -116,11 +116,25 @@ func (l *Lane) tickGate(dt time.Duration) {
 // allowance is how long a typical waiter may wait, less the jitter: what
 // deadlines callers bring is measured, since the gate's law is about those.
 func (l *Lane) allowance() time.Duration {
-	left := l.patience()
+	return l.cfg.Queue.Allow(l.waiters(), l.queue.Mode() == codel.LIFO, 0.5)
+}
+
+// waiters is how long those in the queue are waited for, lately.
+func (l *Lane) waiters() time.Duration {
 	if l.tick.leftSeen {
-		left = time.Duration(math.Exp(l.tick.left) * float64(time.Second))
+		return time.Duration(math.Exp(l.tick.left) * float64(time.Second))
 	}
-	return l.cfg.Queue.Allow(left, l.queue.Mode() == codel.LIFO, 0.5)
+	return l.patience()
+}
+
+// deadline is what the limit's law takes its tolerance from: the lane's own, or
+// else the callers' as measured. Ten times the baseline, whatever the callers
+// do, cost 1.4 % of goodput in the mean of 80 simulated services.
+func (l *Lane) deadline() time.Duration {
+	if l.cfg.Deadline > 0 {
+		return l.cfg.Deadline
+	}
+	return l.waiters()
 }
 
 // serviceMemory is the time constant, in seconds, of what "lately" means for
