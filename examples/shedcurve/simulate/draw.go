@@ -108,6 +108,7 @@ func panel(label string, all ...series) *plot.Plot {
 		p.Add(line)
 		p.Legend.Add(s.name, line)
 	}
+	p.Y.Max *= 1.2 // room for the legend
 	return p
 }
 
