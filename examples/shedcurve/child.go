@@ -101,12 +101,11 @@ func (c *child) usage(ctx context.Context) (usage, error) {
 	return c.ask(ctx, http.MethodGet, "/usage")
 }
 
-// reset waits until the service is idle and restores its data.
-func (c *child) reset(ctx context.Context) error {
+// reset waits until the service is idle and restores its data, and says what it has used until then.
+func (c *child) reset(ctx context.Context) (usage, error) {
 	ctx, cancel := context.WithTimeout(ctx, childReset)
 	defer cancel()
-	_, err := c.ask(ctx, http.MethodPost, "/reset")
-	return err
+	return c.ask(ctx, http.MethodPost, "/reset")
 }
 
 func (c *child) ask(ctx context.Context, method, path string) (u usage, err error) {

@@ -53,7 +53,7 @@ func TestChild(t *testing.T) {
 	if err != nil || before.GoroutinesPeak == 0 || before.HeapPeakBytes == 0 || before.Inflight != 0 {
 		t.Errorf("usage %+v, %v", before, err)
 	}
-	if err := c.reset(t.Context()); err != nil {
+	if _, err := c.reset(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	if code, _ := get(placed); code != http.StatusNotFound {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -75,12 +76,12 @@ func TestBothArms(t *testing.T) {
 		t.Errorf("not quiet on what is no terminal: %q", stderr.String())
 	}
 	r := decode(t, stdout.Bytes())
-	if r.CapacityRPS <= 0 || r.DeadlineMS != 5000 || r.Seed != 1 || r.Note != "" || len(r.Arms) != 2 || r.Arms[0].Name != "off" || r.Arms[1].Name != "on" {
-		t.Fatalf("report %+v", r)
+	if r.CapacityRPS <= 0 || r.DeadlineMS != 5000 || r.Seed != 1 || len(r.Arms) != 2 || r.Arms[0].Name != "off" || r.Arms[1].Name != "on" {
+		t.Fatalf("capacity %v, deadline %v, seed %v, %d arms", r.CapacityRPS, r.DeadlineMS, r.Seed, len(r.Arms))
 	}
 	for _, a := range r.Arms {
 		if len(a.Points) != 2 || a.Points[0].X != 0.5 || a.Points[1].X != 2 {
-			t.Fatalf("arm %s: points %+v", a.Name, a.Points)
+			t.Fatalf("arm %s: %d points", a.Name, len(a.Points))
 		}
 		for _, p := range a.Points {
 			if p.Offered == 0 || p.Offered != p.Good+p.Shed+p.Failed || p.Admitted != p.Good+p.Failed {
@@ -196,6 +197,17 @@ func TestLaggingPointIsRepeated(t *testing.T) {
 		})
 		if err != nil || attempts != tt.attempts || p.LagP99MS != tt.lag || c.repeats != tt.left {
 			t.Errorf("%s: %d attempts, lag %v, %v left, %v; want %d, %v, %v", tt.name, attempts, p.LagP99MS, c.repeats, err, tt.attempts, tt.lag, tt.left)
+		}
+	}
+}
+
+func TestDriftNote(t *testing.T) {
+	if n := driftNote(200, 215) + driftNote(200, 185); n != "" {
+		t.Errorf("a small drift is remarked on: %q", n)
+	}
+	for _, after := range []float64{150, 250} {
+		if n := driftNote(200, after); !strings.Contains(n, fmt.Sprintf("200/s before the run and %.0f/s after", after)) {
+			t.Errorf("from 200/s to %v/s: %q", after, n)
 		}
 	}
 }

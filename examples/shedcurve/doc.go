@@ -9,7 +9,8 @@
 //
 //	go run ./examples/shedcurve serve -addr 127.0.0.1:8080 -spillway on
 //
-// starts the service alone, for other load generators.
+// starts the service alone, for other load generators. The subcommand noisy measures what one tenant that asks for
+// ten times its share does to the others while the service is not overloaded.
 //
 // Each child has one core (GOMAXPROCS=1) and so has the generator. At every load the first part of the time
 // is offered and not counted: the curve shows the steady state.

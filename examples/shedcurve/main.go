@@ -37,12 +37,19 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 		}
 		return status(serve(ctx, cfg, stdin, stdout, stderr), stderr)
 	}
+	runtime.GOMAXPROCS(1)         // the other core is the target's
+	debug.SetGCPercent(gcPercent) // memory is cheaper than lag
+	if len(args) > 0 && args[0] == "noisy" {
+		cfg, err := parseNoisy(args[1:], stderr)
+		if err != nil {
+			return usageStatus(err, stderr)
+		}
+		return status(runNoisy(ctx, cfg, stdout, stderr), stderr)
+	}
 	opts, err := parseOptions(args, stderr)
 	if err != nil {
 		return usageStatus(err, stderr)
 	}
-	runtime.GOMAXPROCS(1)         // the other core is the target's
-	debug.SetGCPercent(gcPercent) // memory is cheaper than lag
 	return status(newCurve(opts, stderr).run(ctx, stdout), stderr)
 }
 

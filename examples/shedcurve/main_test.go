@@ -44,6 +44,8 @@ func TestUsageErrors(t *testing.T) {
 		{"-target x -request GET", []string{`-target is "x"`, `request "GET": must end with a method and a path`}},
 		{"-target http://x -requests " + yaml, []string{"requests[0]", `path is "x"`}},
 		{"-target http://x -requests /none.yaml", []string{"-requests:", "/none.yaml"}},
+		{"noisy -pairs 0 -load 0 -duration 1ms", []string{"-pairs is 0", "-load is 0", "-duration is 1ms"}},
+		{"noisy extra", []string{`unexpected argument "extra"`}},
 		{"serve -spillway maybe", []string{`-spillway is "maybe", must be on or off`}},
 		{"serve -nonsense", []string{"not defined: -nonsense"}},
 		{"serve extra", []string{`unexpected argument "extra"`}},
@@ -66,6 +68,7 @@ func TestUsageErrors(t *testing.T) {
 func TestHelp(t *testing.T) {
 	for args, flags := range map[string][]string{
 		"-help":       {"-target", "-request", "-requests", "-rates", "-duration", "-deadline", "-seed", "-out", "-json", "-quick"},
+		"noisy -help": {"-pairs", "-load", "-duration", "-deadline", "-seed"},
 		"serve -help": {"-addr", "-admin", "-spillway", "-db"},
 	} {
 		var stderr bytes.Buffer

@@ -10,19 +10,22 @@ import (
 	"github.com/spillway-go/spillway/scorecard"
 )
 
-// tenantCap is how many requests of one tenant may be inside at once, waiting or running. A quiet tenant has
-// one or two there even when the service is at its limit.
-const tenantCap = 8
+// rules cap how many requests of one tenant may be inside at once, waiting or running. What an export asks for is
+// capped low: a tenant whose users look at lists and reports has one of them inside now and then, also when
+// the service is at its limit.
+var rules = []scorecard.Rule{
+	{Name: "reports", Match: "tenant:*;tier:t5", Cap: scorecard.Cap{N: 1}},
+	{Name: "lists", Match: "tenant:*;tier:t2", Cap: scorecard.Cap{N: 2}},
+	{Name: "tenant", Match: "tenant:*", Cap: scorecard.Cap{N: 8}},
+}
 
 // newSpillway returns the middleware that makes the difference between the arms, and the controller that it
-// asks. All but the lanes and the cap is default. The controller is the caller's to close.
+// asks. All but the lanes and the caps is default. The controller is the caller's to close.
 func newSpillway() (func(http.Handler) http.Handler, *admission.Controller, error) {
 	ctrl, err := admission.New(admission.Config{
 		// Reads and writes wait for different things, so each has its own limit.
-		Lanes: map[string]admission.LaneConfig{"read": {}, "write": {}},
-		Scorecard: admission.ScorecardConfig{Rules: []scorecard.Rule{
-			{Name: "tenant", Match: "tenant:*", Cap: scorecard.Cap{N: tenantCap}},
-		}},
+		Lanes:     map[string]admission.LaneConfig{"read": {}, "write": {}},
+		Scorecard: admission.ScorecardConfig{Rules: rules},
 	})
 	if err != nil {
 		return nil, nil, err

@@ -11,7 +11,6 @@ import (
 )
 
 const (
-	probeRounds  = 3
 	mostClients  = 256
 	kneeRise     = 1.05 // doubling the clients must bring 5 % more to count as a rise; less is noise
 	kneePatience = 2    // so many levels without a rise end a round: one could be a hiccup
@@ -20,18 +19,18 @@ const (
 // Capacity measures how many requests of the mix the target answers with success per second when it is as
 // busy as it can be and not overloaded. Clients that each wait for their answer double in number, from one,
 // until throughput stops rising; the throughput there, at the knee, is the round's result, and the median of
-// three rounds is returned. Each number of clients is held for window, of which the first fifth is not counted.
-func Capacity(ctx context.Context, c *Client, mix *Mix, window, deadline time.Duration, seed uint64) (float64, error) {
-	var rounds []float64
-	for i := range probeRounds {
+// the rounds, at least one, is returned. Each number of clients is held for window, of which the first fifth is not counted.
+func Capacity(ctx context.Context, c *Client, mix *Mix, rounds int, window, deadline time.Duration, seed uint64) (float64, error) {
+	var measured []float64
+	for i := range rounds {
 		rps, err := knee(ctx, c, mix, window, deadline, seed+uint64(i))
 		if err != nil {
 			return 0, err
 		}
-		rounds = append(rounds, rps)
+		measured = append(measured, rps)
 	}
-	slices.Sort(rounds)
-	return rounds[len(rounds)/2], nil
+	slices.Sort(measured)
+	return measured[len(measured)/2], nil
 }
 
 // knee is the throughput of the smallest number of clients after which it no longer rises.

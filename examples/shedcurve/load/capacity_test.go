@@ -22,7 +22,7 @@ func TestCapacityIsTheKnee(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			bubble(t, tt.handler, func(t *testing.T, c *Client) {
-				rps, err := Capacity(t.Context(), c, oneClass(t), time.Second, time.Second, 1)
+				rps, err := Capacity(t.Context(), c, oneClass(t), 3, time.Second, time.Second, 1)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -53,7 +53,7 @@ func TestCapacityErrors(t *testing.T) {
 		time.Sleep(time.Millisecond)
 		w.WriteHeader(http.StatusInternalServerError)
 	}, func(t *testing.T, c *Client) {
-		_, err := Capacity(t.Context(), c, oneClass(t), time.Second, time.Second, 1)
+		_, err := Capacity(t.Context(), c, oneClass(t), 3, time.Second, time.Second, 1)
 		wantErrors(t, err, "no request with success")
 	})
 	c, err := NewClient("http://service.test")
@@ -61,7 +61,7 @@ func TestCapacityErrors(t *testing.T) {
 		t.Fatal(err)
 	}
 	c.transport.DialContext = func(context.Context, string, string) (net.Conn, error) { return nil, syscall.ECONNREFUSED }
-	if _, err := Capacity(t.Context(), c, oneClass(t), time.Minute, time.Second, 1); !errors.Is(err, ErrDead) {
+	if _, err := Capacity(t.Context(), c, oneClass(t), 3, time.Minute, time.Second, 1); !errors.Is(err, ErrDead) {
 		t.Errorf("error %v, want ErrDead", err)
 	}
 }

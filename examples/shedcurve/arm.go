@@ -1,0 +1,135 @@
+package main
+
+import (
+	"context"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/spillway-go/spillway/examples/shedcurve/load"
+	"github.com/spillway-go/spillway/examples/shedcurve/orders"
+	"github.com/spillway-go/spillway/examples/shedcurve/report"
+)
+
+// maxLag is the p99 of the generator's lag above which a point is not to be trusted.
+const maxLag = 10 * time.Millisecond
+
+// arm is one way of running the service.
+type arm struct {
+	name   string
+	client *load.Client
+	child  *child // nil when somebody else runs the service
+	stop   func() // ends it
+}
+
+// targetArm is somebody else's service.
+func targetArm(target string) (arm, error) {
+	client, err := load.NewClient(target)
+	if err != nil {
+		return arm{stop: func() {}}, err
+	}
+	return arm{name: report.ArmTarget, client: client, stop: client.Close}, nil
+}
+
+// startArm starts the order service as a child with a database of its own, behind Spillway if name is "on".
+func startArm(ctx context.Context, name string, seeded int) (a arm, err error) {
+	dir, err := os.MkdirTemp("", "shedcurve-")
+	if err != nil {
+		return a, err
+	}
+	defer func() {
+		if err != nil {
+			os.RemoveAll(dir)
+		}
+	}()
+	db := filepath.Join(dir, "orders.db")
+	if err := orders.Create(ctx, db, seeded); err != nil {
+		return a, err
+	}
+	child, err := startChild(ctx, db, name)
+	if err != nil {
+		return a, err
+	}
+	client, err := load.NewClient("http://" + child.at.Addr)
+	if err != nil {
+		child.stop()
+		return a, err
+	}
+	return arm{name, client, child, func() {
+		client.Close()
+		child.stop()
+		os.RemoveAll(dir)
+	}}, nil
+}
+
+// dead says how the arm's child ended, nil while it lives or where there is none.
+func (a arm) dead() error {
+	if a.child == nil {
+		return nil
+	}
+	return a.child.dead()
+}
+
+// offer offers one load, x times the capacity, to the arm when it has come to rest.
+func (a arm) offer(ctx context.Context, x float64, cfg load.Config) (p report.Point, err error) {
+	var before usage
+	if a.child != nil {
+		if before, err = a.child.reset(ctx); err != nil {
+			return p, err
+		}
+	}
+	start := time.Now()
+	res, err := load.Run(ctx, a.client, cfg)
+	if err != nil {
+		return p, err
+	}
+	p = pointOf(x, res)
+	if a.child != nil {
+		elapsed := time.Since(start)
+		after, err := a.child.usage(ctx)
+		if err != nil {
+			return p, err
+		}
+		p.GoroutinesPeak, p.HeapPeakBytes = &after.GoroutinesPeak, &after.HeapPeakBytes
+		if before.CPUSeconds != nil && after.CPUSeconds != nil {
+			// Of the whole load, warm-up included; the report wants it for the time that counts.
+			s := (*after.CPUSeconds - *before.CPUSeconds) * res.Duration.Seconds() / elapsed.Seconds()
+			p.CPUSeconds = &s
+		}
+	}
+	a.client.Close() // an overload's many connections are not the next load's
+	return p, nil
+}
+
+// pointOf is what the report says of a load's result.
+func pointOf(x float64, r load.Result) report.Point {
+	lag := r.Lag.Quantile(0.99)
+	p := report.Point{
+		X: x, OfferedRPS: float64(r.Offered) / r.Duration.Seconds(), GoodputRPS: float64(r.Good) / r.Duration.Seconds(),
+		Offered: r.Offered, Good: r.Good, Admitted: r.Offered - r.Shed, Shed: r.Shed, Failed: r.Failed,
+		Tiers: tallies(r.Tiers), Tenants: tallies(r.Tenants), Reasons: r.Reasons, RetryAfter: report.RetryAfter{Distinct: len(r.RetryAfter)},
+		DurationS: r.Duration.Seconds(), LagP99MS: ms(lag), Valid: lag <= maxLag,
+	}
+	if r.Admitted.Count() > 0 {
+		p50, p99 := ms(r.Admitted.Quantile(0.5)), ms(r.Admitted.Quantile(0.99))
+		p.AdmittedP50MS, p.AdmittedP99MS = &p50, &p99
+	}
+	if len(r.RetryAfter) > 0 {
+		seconds := slices.Sorted(maps.Keys(r.RetryAfter))
+		least, most := float64(seconds[0]), float64(seconds[len(seconds)-1])
+		p.RetryAfter.Min, p.RetryAfter.Max = &least, &most
+	}
+	return p
+}
+
+func tallies(m map[string]load.Tally) map[string]report.Tally {
+	out := make(map[string]report.Tally, len(m))
+	for k, t := range m {
+		out[k] = report.Tally(t)
+	}
+	return out
+}
+
+func ms(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
