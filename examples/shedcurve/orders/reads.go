@@ -13,11 +13,8 @@ type Line struct {
 	Quantity int    `json:"quantity"`
 	Price    int    `json:"price"`
 
-	Related []Count `json:"related,omitempty"` // bought most often together with this one
+	Related []Count `json:"related,omitempty"` // bought most often together with this one; only the first line has it
 }
-
-// relatedLines is for how many of an order's lines its page shows what else is bought.
-const relatedLines = 2
 
 // Order is one order as its page shows it.
 type Order struct {
@@ -90,13 +87,11 @@ func (s *Store) Order(ctx context.Context, id int) (Order, error) {
 	if err := get(ctx, s.standing, o.Customer)(&o.Orders, &o.Turnover); err != nil {
 		return o, err
 	}
-	for i := range o.Lines[:min(relatedLines, len(o.Lines))] {
-		l := &o.Lines[i]
-		if l.Related, err = collect(ctx, s.related, func(r *sql.Rows, c *Count) error { return r.Scan(&c.Product, &c.N) }, l.Product); err != nil {
-			return o, err
-		}
+	if len(o.Lines) > 0 {
+		first := &o.Lines[0]
+		first.Related, err = collect(ctx, s.related, func(r *sql.Rows, c *Count) error { return r.Scan(&c.Product, &c.N) }, first.Product)
 	}
-	return o, nil
+	return o, err
 }
 
 // History reads a customer's orders; sql.ErrNoRows when there is no such customer.
