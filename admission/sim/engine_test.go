@@ -158,6 +158,20 @@ func TestPairedRuns(t *testing.T) {
 	}
 }
 
+// A lane that declares no deadline goes by its callers', and does as well.
+func TestDeadlineIsMeasured(t *testing.T) {
+	s := load(t, "testdata/valid/55.json")
+	measured, err := Run(admission.Config{}, s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	declared, err := Run(admission.Config{Lanes: map[string]admission.LaneConfig{"default": {Deadline: millis(s.Client.DeadlineMS)}}}, s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	near(t, "goodput", measured.Goodput, declared.Goodput, 0.01)
+}
+
 // Without a lane the overload is a collapse.
 func TestOff(t *testing.T) {
 	s := overloaded()

@@ -15,7 +15,7 @@ type Oracle struct {
 	Limit   int       `json:"limit"`   // the best by the mean of the runs' goodput
 	Low     int       `json:"low"`     // the least that reaches 98 % of it
 	Goodput []float64 `json:"goodput"` // at Limit, per second
-	P99MS   []float64 `json:"p99_ms"`  // at Limit, of the admitted
+	P99MS   []float64 `json:"p99_ms"`  // of the admitted at Low: many a limit serves as much, the least of them soonest
 	Tight   []float64 `json:"tight"`   // at the limit that is best for this one
 }
 
@@ -26,9 +26,14 @@ var grid = []int{
 	400, 550, 800, 1200, 1600, 2400, 4000,
 }
 
-// closeEnough is how near a limit must come to the best in the first run to be
-// tried in the others.
-const closeEnough = 0.93
+const (
+	// closeEnough is how near a limit must come to the best in the first run to
+	// be tried in the others.
+	closeEnough = 0.93
+	// So many limits in a row that serve less than hopeless of the best end the
+	// climb: more slots will not help.
+	hopeless, inARow = 0.6, 4
+)
 
 // Sweep finds the oracle of s over so many runs, with cfg but for its limit: it
 // blocks for some fifty runs of the scenario for four of them.
@@ -37,7 +42,7 @@ func (f Front) Sweep(cfg admission.Config, s Scenario, runs int) (Oracle, error)
 		return Oracle{}, fmt.Errorf("sim: runs is %d: must be at least 1", runs)
 	}
 	var tried []*fixedLimit
-	best, bestTight := 0.0, 0.0
+	best, bestTight, poor := 0.0, 0.0, 0
 	for _, n := range grid {
 		l := &fixedLimit{limit: n}
 		if err := l.run(f, cfg, s, 1); err != nil {
@@ -47,6 +52,11 @@ func (f Front) Sweep(cfg admission.Config, s Scenario, runs int) (Oracle, error)
 		best, bestTight = math.Max(best, l.goodput[0]), math.Max(bestTight, l.tight[0])
 		if k := len(tried); k > 1 && l.same(tried[k-2]) {
 			break // neither of the two ever bound, nor will a larger one
+		}
+		if l.goodput[0] >= hopeless*best {
+			poor = 0
+		} else if poor++; poor == inARow {
+			break
 		}
 	}
 	var all []*fixedLimit
@@ -78,7 +88,7 @@ func choose(all []*fixedLimit) Oracle {
 			low = l
 		}
 	}
-	return Oracle{Limit: top.limit, Low: low.limit, Goodput: top.goodput, P99MS: top.p99, Tight: tight.tight}
+	return Oracle{Limit: top.limit, Low: low.limit, Goodput: top.goodput, P99MS: low.p99, Tight: tight.tight}
 }
 
 // fixedLimit is what one limit reaches, by run.
