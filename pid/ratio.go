@@ -66,9 +66,10 @@ type ShedRatio struct {
 	out, busy float64 // smoothed grants per second, slots taken
 	mu        float64 // capacity of the whole limit, per second
 	level     float64 // smoothed room: limit + wanted queue - queue - inflight
+	push      float64 // per second, brings the level back to zero
 
 	armed float64 // seconds for which a loss still counts
-	quiet bool    // capacity x allowance is too small for a ratio to mean anything
+	quiet bool    // few requests and mild overload: the queue does better alone
 }
 
 const (
@@ -102,6 +103,11 @@ func (s *ShedRatio) Tick(dt time.Duration, f Flow) float64 {
 		s.armed = ratioArmed
 	}
 	if f.Probing {
+		// The lowered limit says nothing about capacity, so that and the level
+		// stay. But overload that begins in a probe must not wait for its end.
+		if s.armed > 0 && !s.quiet {
+			s.ratio = max(s.ratio, s.feedForward(f))
+		}
 		return s.ratio
 	}
 	s.capacity(float64(f.Out)/dt.Seconds(), sec, f)
@@ -152,10 +158,10 @@ func (s *ShedRatio) capacity(out, sec float64, f Flow) {
 	}
 	carried := s.mu * f.Allowance.Seconds()
 	switch {
-	case carried < 4:
-		s.quiet = true
-	case carried > 6:
+	case carried > 6 || s.lambda > 3*s.mu && s.mu > 0:
 		s.quiet = false
+	case carried < 4 && s.lambda < 2.5*s.mu:
+		s.quiet = true
 	}
 }
 
@@ -167,6 +173,13 @@ func (s *ShedRatio) wanted(sec float64, f Flow) float64 {
 	want := max(1, 0.3*f.Allowance.Seconds()*s.mu)
 	room := float64(f.Limit) + want - float64(f.Queued) - f.Inflight
 	s.level += smooth(sec, horizon/2) * (room - s.level)
+	s.push = s.level / horizon
+	return s.feedForward(f)
+}
+
+// feedForward is the law: let through what the lane can do, a margin, and what
+// brings the level back.
+func (s *ShedRatio) feedForward(f Flow) float64 {
 	if s.lambda <= 0 || s.mu <= 0 {
 		return 0 // capacity unknown means open, or the gate locks itself
 	}
@@ -174,7 +187,7 @@ func (s *ShedRatio) wanted(sec float64, f Flow) float64 {
 	if f.Queued == 0 {
 		margin = ratioMarginUp
 	}
-	return min(max(1-((1+margin)*s.mu+s.level/horizon)/s.lambda, 0), ratioMax)
+	return min(max(1-((1+margin)*s.mu+s.push)/s.lambda, 0), ratioMax)
 }
 
 // smooth is the weight of a new value in an exponential average of time
