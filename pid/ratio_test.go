@@ -75,8 +75,8 @@ func TestShedRatioTimeline(t *testing.T) {
 		{"half the slots are free: gives way", 50, with(period(10), func(f *pid.Flow) { f.Inflight, f.Out = 20, 20 }), 0},
 		{"resting: open, nothing is let through anyway", 20, with(period(10), func(f *pid.Flow) { f.Limit = 0 }), 0},
 		{"again", 100, period(10), 0.88},
-		{"callers wait too short a time for a ratio to mean anything", 1, with(period(10), func(f *pid.Flow) { f.Allowance = 7 * ms }), 0},
-		{"within the hysteresis it stays off", 20, with(period(10), func(f *pid.Flow) { f.Allowance = 11 * ms }), 0},
+		{"callers wait too short a time for a calm ratio: lets through twice the capacity", 1, with(period(10), func(f *pid.Flow) { f.Allowance = 7 * ms; f.Queued = 1 }), 0.80},
+		{"within the hysteresis it goes on", 20, with(period(10), func(f *pid.Flow) { f.Allowance = 11 * ms; f.Queued = 1 }), 0.80},
 		{"above it is on", 50, with(period(10), func(f *pid.Flow) { f.Allowance = 20 * ms; f.Queued = 3 }), 0.88},
 		{"within the hysteresis it stays on", 20, with(period(10), func(f *pid.Flow) { f.Allowance = 11 * ms; f.Queued = 2 }), 0.88},
 	} {
