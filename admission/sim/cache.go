@@ -58,17 +58,64 @@ func (f Front) Oracle(cfg admission.Config, s Scenario, runs int) (Oracle, error
 }
 
 // key is a hash of all that an oracle depends on: the scenario but for its
-// labels, and the lane but for its limit.
+// labels, and the lane but for its limit. What is left at zero is left out, so
+// that a field that a config or the format gets later changes no key.
 func (f Front) key(cfg admission.Config, s Scenario, runs int) (string, error) {
 	s.Name, s.Family = "", ""
-	lane := cfg.WithDefaults().Lanes[laneName]
+	lane := laneOf(cfg)
 	lane.Limit = admission.LimitConfig{}
-	data, err := json.Marshal([]any{version, f, runs, cfg.Mode, lane, s})
+	data, err := json.Marshal(map[string]any{
+		"version": version, "front": f.String(), "runs": runs, "mode": cfg.Mode.String(), "lane": lane, "scenario": s,
+	})
 	if err != nil {
+		return "", fmt.Errorf("sim: %w", err)
+	}
+	var tree any
+	if err := json.Unmarshal(data, &tree); err != nil {
+		return "", fmt.Errorf("sim: %w", err)
+	}
+	if data, err = json.Marshal(prune(tree)); err != nil {
 		return "", fmt.Errorf("sim: %w", err)
 	}
 	sum := sha256.Sum256(data)
 	return hex.EncodeToString(sum[:8]), nil
+}
+
+// prune takes the zero values out of objects; nil if nothing is left.
+func prune(tree any) any {
+	switch v := tree.(type) {
+	case map[string]any:
+		for name, field := range v {
+			if v[name] = prune(field); v[name] == nil {
+				delete(v, name)
+			}
+		}
+		if len(v) == 0 {
+			return nil
+		}
+	case []any:
+		if len(v) == 0 {
+			return nil
+		}
+		for i, field := range v {
+			if field = prune(field); field != nil {
+				v[i] = field // a zero in a list has its place
+			}
+		}
+	case string:
+		if v == "" {
+			return nil
+		}
+	case float64:
+		if v == 0 {
+			return nil
+		}
+	case bool:
+		if !v {
+			return nil
+		}
+	}
+	return tree
 }
 
 func read(path string) (o Oracle, ok bool) {

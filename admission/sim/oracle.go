@@ -99,7 +99,7 @@ type fixedLimit struct {
 
 // run makes it up to so many runs.
 func (l *fixedLimit) run(f Front, cfg admission.Config, s Scenario, runs int) error {
-	lane := cfg.Lanes[laneName]
+	lane := laneOf(cfg)
 	lane.Limit = pid.LimitConfig{Fixed: l.limit}
 	cfg.Lanes = map[string]admission.LaneConfig{laneName: lane}
 	for k := len(l.goodput); k < runs; k++ {

@@ -44,6 +44,14 @@ const (
 // laneName is the lane that is simulated.
 const laneName = "default"
 
+// laneOf is that lane as cfg has it, under its name or without one.
+func laneOf(cfg admission.Config) admission.LaneConfig {
+	if l, ok := cfg.Lanes[""]; ok {
+		return l
+	}
+	return cfg.Lanes[laneName]
+}
+
 // unlimited is the limit of a lane that is off.
 const unlimited = 1_000_000
 
