@@ -9,7 +9,7 @@ import (
 	"strconv"
 )
 
-const latestOrders = 1600 // how many orders the report scans
+const latestOrders = 800 // how many orders the report scans
 
 const maxLines = 20 // of an order
 

@@ -13,8 +13,8 @@ import (
 // Sizes of the seeded data. Ids run from 1 to these.
 const (
 	Orders    = 100_000 // of a load test
-	Customers = 60
-	Products  = 1_000
+	Customers = 110
+	Products  = 1_600
 )
 
 const (
