@@ -1,4 +1,4 @@
-// Shedcurve loads a real service with and without Spillway and draws what became of the requests: the shed curve.
+// Command shedcurve loads a real service with and without Spillway and draws what became of the requests: the shed curve.
 //
 //	go run ./examples/shedcurve
 //

@@ -3,6 +3,7 @@ package orders
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"maps"
 	"net/http"
 	"net/http/httptest"
@@ -88,7 +89,7 @@ func TestStatus(t *testing.T) {
 		{"GET", "/orders/0", "", http.StatusBadRequest},
 		{"GET", "/orders/x", "", http.StatusBadRequest},
 		{"GET", "/customers/60/orders", "", http.StatusOK},
-		{"GET", "/customers/61/orders", "", http.StatusNotFound},
+		{"GET", fmt.Sprintf("/customers/%d/orders", Customers+1), "", http.StatusNotFound},
 		{"GET", "/reports/top", "", http.StatusOK},
 		{"GET", "/nowhere", "", http.StatusNotFound},
 		{"DELETE", "/orders/1", "", http.StatusMethodNotAllowed},
