@@ -5,5 +5,5 @@ go 1.26.0
 require (
 	github.com/felixge/httpsnoop v1.1.0
 	go.uber.org/goleak v1.3.0
-	golang.org/x/sync v0.25.0 // indirect
+	golang.org/x/sync v0.25.0
 )
