@@ -9,7 +9,9 @@ import (
 )
 
 // Stats is what a controller has done and how it stands: each lane's part is
-// one consistent snapshot. Counters only grow.
+// one consistent snapshot. Counters only grow, but that Admitted goes back by
+// one when a grant meets a caller who has left: within microseconds, before he
+// was told.
 type Stats struct {
 	Mode    Mode
 	Exempt  uint64      // requests that were counted and nothing else
