@@ -52,7 +52,7 @@ func sweepAll(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if m[key], err = f.Oracle(admission.Config{}, s, committedRuns); err != nil {
+				if m[key], err = f.Sweep(admission.Config{}, s, committedRuns); err != nil {
 					t.Fatal(err)
 				}
 				t.Logf("%s %v: %+v", s.Name, f, m[key])
