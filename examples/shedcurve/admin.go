@@ -104,11 +104,12 @@ func (m *meter) idle(ctx context.Context) error {
 	return nil
 }
 
-// adminHandler is for the parent and for the curious: what the service uses, a reset of its data, what
-// Spillway decides (stats may be nil) and Go's profiles.
-func adminHandler(m *meter, store *orders.Store, stats func() any) http.Handler {
+// adminHandler is for the parent and for the curious: what the service uses, how fast the machine is, a reset of
+// its data, what Spillway decides (stats may be nil) and Go's profiles.
+func adminHandler(m *meter, g *gauge, store *orders.Store, stats func() any) http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /usage", func(w http.ResponseWriter, _ *http.Request) { writeJSON(w, m.sample()) })
+	mux.HandleFunc("GET /speed", func(w http.ResponseWriter, _ *http.Request) { writeJSON(w, g.all()) })
 	mux.HandleFunc("POST /reset", func(w http.ResponseWriter, r *http.Request) {
 		err := m.idle(r.Context())
 		if err == nil {
@@ -119,6 +120,7 @@ func adminHandler(m *meter, store *orders.Store, stats func() any) http.Handler 
 			return
 		}
 		m.reset()
+		g.reset()
 		writeJSON(w, m.sample())
 	})
 	if stats != nil {

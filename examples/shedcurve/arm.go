@@ -72,8 +72,8 @@ func (a arm) dead() error {
 	return a.child.dead()
 }
 
-// offer offers one load, x times the capacity, to the arm when it has come to rest.
-func (a arm) offer(ctx context.Context, x float64, cfg load.Config) (p report.Point, err error) {
+// offer offers one load, x times the capacity, to the arm when it has come to rest, and counts the slices that s keeps.
+func (a arm) offer(ctx context.Context, x float64, cfg load.Config, s *speedometer) (p report.Point, err error) {
 	var before usage
 	if a.child != nil {
 		if before, err = a.child.reset(ctx); err != nil {
@@ -81,13 +81,21 @@ func (a arm) offer(ctx context.Context, x float64, cfg load.Config) (p report.Po
 		}
 	}
 	start := time.Now()
-	res, err := load.Run(ctx, a.client, cfg)
+	all, err := load.Run(ctx, a.client, cfg)
 	if err != nil {
 		return p, err
 	}
-	p = pointOf(x, res)
+	elapsed := time.Since(start)
+	var read readings
 	if a.child != nil {
-		elapsed := time.Since(start)
+		if read, err = a.child.speed(ctx); err != nil {
+			return p, err
+		}
+	}
+	res, leftOut, speed, steady := s.keep(all, read)
+	p = pointOf(x, res)
+	p.LeftOut, p.Speed, p.Valid = leftOut, speed, p.Valid && steady
+	if a.child != nil {
 		after, err := a.child.usage(ctx)
 		if err != nil {
 			return p, err

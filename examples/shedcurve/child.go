@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -97,32 +98,42 @@ func (c *child) dead() error {
 }
 
 // usage asks what the service has used.
-func (c *child) usage(ctx context.Context) (usage, error) {
-	return c.ask(ctx, http.MethodGet, "/usage")
+func (c *child) usage(ctx context.Context) (u usage, err error) {
+	err = c.ask(ctx, http.MethodGet, "/usage", &u)
+	return u, err
+}
+
+// speed asks for the gauge's readings since the last reset.
+func (c *child) speed(ctx context.Context) (r readings, err error) {
+	if err = c.ask(ctx, http.MethodGet, "/speed", &r); err == nil && len(r) == 0 {
+		err = errors.New("asking the service: /speed: no readings")
+	}
+	return r, err
 }
 
 // reset waits until the service is idle and restores its data, and says what it has used until then.
-func (c *child) reset(ctx context.Context) (usage, error) {
+func (c *child) reset(ctx context.Context) (u usage, err error) {
 	ctx, cancel := context.WithTimeout(ctx, childReset)
 	defer cancel()
-	return c.ask(ctx, http.MethodPost, "/reset")
+	err = c.ask(ctx, http.MethodPost, "/reset", &u)
+	return u, err
 }
 
-func (c *child) ask(ctx context.Context, method, path string) (u usage, err error) {
+func (c *child) ask(ctx context.Context, method, path string, answer any) error {
 	req, err := http.NewRequestWithContext(ctx, method, "http://"+c.at.Admin+path, nil)
 	if err != nil {
-		return u, err
+		return err
 	}
 	res, err := http.DefaultClient.Do(req)
 	if err != nil {
-		return u, fmt.Errorf("asking the service: %w", err)
+		return fmt.Errorf("asking the service: %w", err)
 	}
 	defer res.Body.Close()
 	if res.StatusCode != http.StatusOK {
 		text, _ := io.ReadAll(io.LimitReader(res.Body, 1<<10))
-		return u, fmt.Errorf("asking the service: %s: %s", path, bytes.TrimSpace(text))
+		return fmt.Errorf("asking the service: %s: %s", path, bytes.TrimSpace(text))
 	}
-	return u, json.NewDecoder(res.Body).Decode(&u)
+	return json.NewDecoder(res.Body).Decode(answer)
 }
 
 // tail keeps the last of what a process says. It is safe for concurrent use.

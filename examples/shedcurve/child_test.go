@@ -49,6 +49,9 @@ func TestChild(t *testing.T) {
 	if code, body := get("http://" + c.at.Admin + "/admission"); code != http.StatusOK || !strings.Contains(body, `"write"`) {
 		t.Errorf("what Spillway decides: %d %.100s", code, body)
 	}
+	if r, err := c.speed(t.Context()); err != nil || r[0].Took <= 0 || time.Since(r[0].At) > childStart {
+		t.Errorf("speed %v, %v", r, err)
+	}
 	before, err := c.usage(t.Context())
 	if err != nil || before.GoroutinesPeak == 0 || before.HeapPeakBytes == 0 || before.Inflight != 0 {
 		t.Errorf("usage %+v, %v", before, err)
@@ -74,7 +77,7 @@ func TestChild(t *testing.T) {
 
 func TestChildWithoutSpillway(t *testing.T) {
 	c := startTestChild(t, "off")
-	if _, err := c.ask(t.Context(), http.MethodGet, "/admission"); err == nil || !strings.Contains(err.Error(), "404") {
+	if err := c.ask(t.Context(), http.MethodGet, "/admission", nil); err == nil || !strings.Contains(err.Error(), "404") {
 		t.Errorf("the plain arm has a controller: %v", err)
 	}
 }

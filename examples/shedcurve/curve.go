@@ -16,17 +16,16 @@ import (
 )
 
 const (
-	maxRepeats = 2 // of a point at which the generator lagged
+	maxRepeats = 2 // of a point that is invalid
 
 	// Repeats of all points together take at most this share of the run: on a machine that is too busy for
-	// the load test every point lags, and measuring everything three times would not mend that.
-	repeatShare = 0.15
+	// the load test every point is invalid, and measuring everything three times would not mend that.
+	repeatShare = 0.16
 
-	probeRounds = 3   // of the capacity's measurement, their median counts
-	maxDrift    = 0.1 // of the capacity from the beginning of the run to its end, above which the report says so
+	probeRounds = 3 // of the capacity's measurement, their median counts
 
 	// pointRest is what a point takes beyond its load: the last answers, the reset.
-	pointRest = 500 * time.Millisecond
+	pointRest = 250 * time.Millisecond
 )
 
 // curve is one run of the load test.
@@ -35,6 +34,7 @@ type curve struct {
 	bar     *progress
 	arms    []arm
 	repeats time.Duration // how much time repeats may still take
+	speed   speedometer
 	report  report.Report
 }
 
@@ -76,7 +76,7 @@ func (o options) expected() time.Duration {
 	if o.target == "" {
 		points *= 2
 	}
-	const probes, start = (probeRounds + 1) * 5, 4 * time.Second // levels of the capacity's measurement; seeding
+	const probes, start = probeRounds * 5, 4 * time.Second // levels of the capacity's measurement; seeding
 	return time.Duration(points)*(o.warmUp+o.duration+pointRest) + probes*o.window + start
 }
 
@@ -96,15 +96,17 @@ func (c *curve) measure(ctx context.Context) error {
 		}
 		c.report.Arms = append(c.report.Arms, report.Arm{Name: a.name})
 	}
-	capacity, err := c.capacity(ctx, probeRounds)
-	if err != nil {
+	if err := c.capacity(ctx); err != nil {
 		return err
 	}
-	c.report.CapacityRPS = capacity
 	for i, x := range c.opts.rates {
-		for j, a := range c.arms {
+		for j := range c.arms {
+			if i%2 == 1 { // neither arm comes first always, so neither has more of the time for repeats
+				j = len(c.arms) - 1 - j
+			}
+			a := c.arms[j]
 			c.bar.say("capacity %.0f/s; arm %s at %gx", c.report.CapacityRPS, a.name, x)
-			p, err := c.point(func() (report.Point, error) { return a.offer(ctx, x, c.config(x, c.opts.seed+uint64(i))) })
+			p, err := c.point(func() (report.Point, error) { return a.offer(ctx, x, c.config(x, c.opts.seed+uint64(i)), &c.speed) })
 			if err != nil {
 				return fmt.Errorf("arm %s at %gx: %w", a.name, x, errors.Join(err, a.dead()))
 			}
@@ -112,34 +114,43 @@ func (c *curve) measure(ctx context.Context) error {
 			c.report.GeneratorLagP99MS = max(c.report.GeneratorLagP99MS, p.LagP99MS)
 		}
 	}
-	again, err := c.capacity(ctx, 1)
-	if err != nil {
-		return err
-	}
-	c.report.Note = driftNote(capacity, again)
+	c.report.Note = c.speed.note()
 	return nil
 }
 
-// capacity measures the capacity of the first arm, which is the one without Spillway where there are two.
-func (c *curve) capacity(ctx context.Context, rounds int) (float64, error) {
+// capacity measures the capacity of the first arm, which is the one without Spillway where there are two, at the
+// speed that the machine has for most of that time: this is the reference for all points of both arms.
+func (c *curve) capacity(ctx context.Context) error {
 	c.bar.say("measuring the capacity")
 	a := c.arms[0]
-	if a.child != nil {
-		if _, err := a.child.reset(ctx); err != nil {
+	probe := load.Probe{Mix: c.opts.mix, Rounds: probeRounds, Window: c.opts.window, Deadline: c.opts.deadline, Seed: c.opts.seed}
+	if a.child == nil {
+		rps, err := load.Capacity(ctx, a.client, probe)
+		c.report.CapacityRPS = rps
+		return err
+	}
+	if _, err := a.child.reset(ctx); err != nil {
+		return errors.Join(err, a.dead())
+	}
+	probe.Speed = func(from, to time.Time) (float64, error) {
+		read, err := a.child.speed(ctx)
+		if err != nil {
 			return 0, err
 		}
+		return 1 / read.median(from, to).Seconds(), nil
 	}
-	rps, err := load.Capacity(ctx, a.client, c.opts.mix, rounds, c.opts.window, c.opts.deadline, c.opts.seed)
-	return rps, errors.Join(err, a.dead())
-}
-
-// driftNote says that the machine's speed changed during the run, if it did: loads and goodput are multiples of a
-// capacity that was not the same all the time.
-func driftNote(before, after float64) string {
-	if drift := after/before - 1; math.Abs(drift) > maxDrift {
-		return fmt.Sprintf("The capacity was %.0f/s before the run and %.0f/s after it: the machine was not equally fast all the time.", before, after)
+	start := time.Now()
+	perSpeed, err := load.Capacity(ctx, a.client, probe)
+	if err != nil {
+		return errors.Join(err, a.dead())
 	}
-	return ""
+	read, err := a.child.speed(ctx)
+	if err != nil {
+		return errors.Join(err, a.dead())
+	}
+	c.speed.reference = read.median(start, time.Now())
+	c.report.CapacityRPS = perSpeed / c.speed.reference.Seconds()
+	return nil
 }
 
 // start makes the arms.
@@ -171,11 +182,12 @@ func (c *curve) stop() {
 // config is the load of x times the capacity.
 func (c *curve) config(x float64, seed uint64) load.Config {
 	return load.Config{
-		Mix: c.opts.mix, Rate: x * c.report.CapacityRPS, WarmUp: c.opts.warmUp, Duration: c.opts.duration, Deadline: c.opts.deadline, Seed: seed,
+		Mix: c.opts.mix, Rate: x * c.report.CapacityRPS, WarmUp: c.opts.warmUp, Duration: c.opts.duration, Slice: sliceOf(c.opts.duration),
+		Deadline: c.opts.deadline, Seed: seed,
 	}
 }
 
-// point calls attempt, again while the generator lagged and there is time, and returns the point that lagged least.
+// point calls attempt, again while its point is invalid and there is time, and returns the best.
 func (c *curve) point(attempt func() (report.Point, error)) (report.Point, error) {
 	best, err := attempt()
 	took := c.opts.warmUp + c.opts.duration + pointRest
@@ -185,9 +197,19 @@ func (c *curve) point(attempt func() (report.Point, error)) (report.Point, error
 		}
 		c.repeats -= took
 		var again report.Point
-		if again, err = attempt(); err == nil && again.LagP99MS < best.LagP99MS {
+		if again, err = attempt(); err == nil && slices.Compare(flaws(again), flaws(best)) < 0 {
 			best = again
 		}
 	}
 	return best, err
+}
+
+// flaws are how far a point is from being trusted, the worst first: the generator's lag beyond what may be, how far
+// the machine was from the speed that it should have had.
+func flaws(p report.Point) []float64 {
+	off := 0.0
+	if p.Speed != nil {
+		off = math.Abs(*p.Speed - 1)
+	}
+	return []float64{max(0, p.LagP99MS-ms(maxLag)), off}
 }

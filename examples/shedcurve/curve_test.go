@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -90,6 +89,9 @@ func TestBothArms(t *testing.T) {
 			if p.GoroutinesPeak == nil || *p.GoroutinesPeak == 0 || p.HeapPeakBytes == nil || *p.HeapPeakBytes == 0 {
 				t.Errorf("arm %s at %g: no usage", a.Name, p.X)
 			}
+			if p.Speed == nil || *p.Speed <= 0 {
+				t.Errorf("arm %s at %g: no speed", a.Name, p.X)
+			}
 		}
 	}
 	// Both arms were asked for the same.
@@ -117,7 +119,7 @@ func TestTarget(t *testing.T) {
 		t.Fatal(err)
 	}
 	p := decode(t, data).Arms[0].Points[0]
-	if p.GoroutinesPeak != nil || p.HeapPeakBytes != nil || p.CPUSeconds != nil {
+	if p.GoroutinesPeak != nil || p.HeapPeakBytes != nil || p.CPUSeconds != nil || p.Speed != nil || p.LeftOut != 0 {
 		t.Errorf("usage of somebody else's service: %+v", p)
 	}
 	if p.Tiers["t1"].Offered == 0 || p.Tenants["a"] != p.Tiers["t1"] {
@@ -197,17 +199,6 @@ func TestLaggingPointIsRepeated(t *testing.T) {
 		})
 		if err != nil || attempts != tt.attempts || p.LagP99MS != tt.lag || c.repeats != tt.left {
 			t.Errorf("%s: %d attempts, lag %v, %v left, %v; want %d, %v, %v", tt.name, attempts, p.LagP99MS, c.repeats, err, tt.attempts, tt.lag, tt.left)
-		}
-	}
-}
-
-func TestDriftNote(t *testing.T) {
-	if n := driftNote(200, 215) + driftNote(200, 185); n != "" {
-		t.Errorf("a small drift is remarked on: %q", n)
-	}
-	for _, after := range []float64{150, 250} {
-		if n := driftNote(200, after); !strings.Contains(n, fmt.Sprintf("200/s before the run and %.0f/s after", after)) {
-			t.Errorf("from 200/s to %v/s: %q", after, n)
 		}
 	}
 }

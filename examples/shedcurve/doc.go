@@ -12,6 +12,11 @@
 // starts the service alone, for other load generators. The subcommand noisy measures what one tenant that asks for
 // ten times its share does to the others while the service is not overloaded.
 //
+// A shared machine may be half as fast for seconds at a time, so each child runs a small fixed statement ten times a
+// second, and how long that takes is the machine's speed. The capacity is measured at one speed, the reference: the throughput
+// at any other is scaled to it. Of each load, on both arms alike, the half-seconds count in which the speed was within
+// 15 % of the reference; a load that keeps less than half of its time is repeated, and marked invalid if that does not help.
+//
 // Each child has one core (GOMAXPROCS=1) and so has the generator. At every load the first part of the time
 // is offered and not counted: the curve shows the steady state.
 package main

@@ -80,6 +80,9 @@ func TestHelp(t *testing.T) {
 				t.Errorf("%s does not list %s", args, f)
 			}
 		}
+		if args == "-help" && !strings.Contains(stderr.String(), "half-seconds\ncount in which the speed was within 15 %") {
+			t.Errorf("%s does not say what counts: %q", args, stderr.String())
+		}
 	}
 }
 

@@ -74,7 +74,7 @@ func runNoisy(ctx context.Context, c noisyConfig, stdout, stderr io.Writer) erro
 		return err
 	}
 	defer a.stop()
-	capacity, err := load.Capacity(ctx, a.client, quiet, probeRounds, defaultWindow, c.deadline, c.seed)
+	capacity, err := load.Capacity(ctx, a.client, load.Probe{Mix: quiet, Rounds: probeRounds, Window: defaultWindow, Deadline: c.deadline, Seed: c.seed})
 	if err != nil {
 		return errors.Join(err, a.dead())
 	}
@@ -101,7 +101,7 @@ func measurePair(ctx context.Context, a arm, quiet, loud load.Config, withoutFir
 		if _, err := a.child.reset(ctx); err != nil {
 			return err
 		}
-		p.without, err = load.Run(ctx, a.client, quiet)
+		p.without, err = offerWhole(ctx, a, quiet)
 		return err
 	}
 	with := func() error {
@@ -110,8 +110,8 @@ func measurePair(ctx context.Context, a arm, quiet, loud load.Config, withoutFir
 		}
 		var wg sync.WaitGroup
 		var loudErr error
-		wg.Go(func() { p.noisy, loudErr = load.Run(ctx, a.client, loud) })
-		p.with, err = load.Run(ctx, a.client, quiet)
+		wg.Go(func() { p.noisy, loudErr = offerWhole(ctx, a, loud) })
+		p.with, err = offerWhole(ctx, a, quiet)
 		wg.Wait()
 		return errors.Join(err, loudErr)
 	}
@@ -123,6 +123,11 @@ func measurePair(ctx context.Context, a arm, quiet, loud load.Config, withoutFir
 		return p, err
 	}
 	return p, second()
+}
+
+func offerWhole(ctx context.Context, a arm, cfg load.Config) (load.Result, error) {
+	all, err := load.Run(ctx, a.client, cfg)
+	return all.Merge(nil), err
 }
 
 func writePairs(w io.Writer, capacity, quiet, loud float64, pairs []noisyPair) error {

@@ -22,7 +22,7 @@ func resultOf(t *testing.T, service time.Duration) load.Result {
 	}
 	defer a.stop()
 	o := short(t, srv.URL, 1)
-	res, err := load.Run(t.Context(), a.client, load.Config{Mix: o.mix, Rate: 50, Duration: 500 * time.Millisecond, Deadline: 10 * time.Second, Seed: 1})
+	res, err := offerWhole(t.Context(), a, load.Config{Mix: o.mix, Rate: 50, Duration: 500 * time.Millisecond, Deadline: 10 * time.Second, Seed: 1})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -34,7 +34,7 @@ type options struct {
 // Of the default run: sixteen points and the capacity within two minutes, with room for some repeats.
 const (
 	defaultRates    = "0.5,0.8,1,1.5,2,3,5,10"
-	defaultDuration = 3500 * time.Millisecond
+	defaultDuration = 4 * time.Second
 	defaultWindow   = 800 * time.Millisecond
 
 	// quickRates and the like fit into half a minute.
@@ -52,6 +52,17 @@ const (
 	maxRate                  = 100
 )
 
+// helpText goes before the flags.
+const helpText = `Usage of shedcurve:
+
+A shared machine may be half as fast for seconds at a time, so our own service runs a small fixed statement
+ten times a second, which tells the machine's speed. The capacity is measured at one speed, the reference:
+throughput at any other is scaled to it. Of each load, with and without Spillway alike, the half-seconds
+count in which the speed was within 15 % of the reference; a load that keeps less than half of its time is
+repeated, and marked invalid if that does not help.
+
+`
+
 func parseOptions(args []string, stderr io.Writer) (options, error) {
 	var (
 		o        options
@@ -62,12 +73,16 @@ func parseOptions(args []string, stderr io.Writer) (options, error) {
 	)
 	fs := flag.NewFlagSet("shedcurve", flag.ContinueOnError)
 	fs.SetOutput(stderr)
+	fs.Usage = func() {
+		fmt.Fprint(stderr, helpText)
+		fs.PrintDefaults()
+	}
 	fs.StringVar(&o.target, "target", "", "load the service at this `URL` instead of starting one")
 	fs.Func("request", "`line` that describes requests to -target, such as 'weight=3 tier=t1 GET /x'; may be repeated",
 		func(s string) error { requests = append(requests, s); return nil })
 	fs.StringVar(&file, "requests", "", "YAML `file` that describes requests to -target: a list of {weight, tier, tenant, method, path, body, header}")
 	fs.StringVar(&rates, "rates", defaultRates, "loads to offer, as `multiples` of capacity")
-	fs.DurationVar(&o.duration, "duration", defaultDuration, "how long each load is counted; two fifths of that are offered before and not counted")
+	fs.DurationVar(&o.duration, "duration", defaultDuration, "how long each load is counted; a quarter of that is offered before and not counted")
 	fs.DurationVar(&o.deadline, "deadline", defaultDeadline, "how long a client waits for its answer")
 	fs.Uint64Var(&o.seed, "seed", 1, "of arrivals and requests")
 	fs.StringVar(&o.out, "out", ".", "`folder` to write the report's files to")
@@ -88,7 +103,7 @@ func parseOptions(args []string, stderr io.Writer) (options, error) {
 			rates = quickRates
 		}
 	}
-	o.warmUp = o.duration * 2 / 5
+	o.warmUp = o.duration / 4
 
 	var errs [3]error
 	o.rates, errs[0] = parseRates(rates)

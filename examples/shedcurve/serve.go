@@ -97,7 +97,12 @@ func serve(ctx context.Context, c serveConfig, stdin io.Reader, stdout, stderr i
 	}
 	m := newMeter()
 	defer m.stop()
-	return listen(ctx, c, m.count(orders.WithDeadline(handler)), adminHandler(m, store, stats), stdout, stderr)
+	g, err := newGauge(ctx, store)
+	if err != nil {
+		return err
+	}
+	defer g.stop()
+	return listen(ctx, c, m.count(orders.WithDeadline(handler)), adminHandler(m, g, store, stats), stdout, stderr)
 }
 
 // listen serves both handlers until ctx ends.

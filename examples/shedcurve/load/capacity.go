@@ -16,28 +16,43 @@ const (
 	kneePatience = 2    // so many levels without a rise end a round: one could be a hiccup
 )
 
+// Probe says how to measure a capacity.
+type Probe struct {
+	Mix      *Mix
+	Rounds   int           // at least one
+	Window   time.Duration // for which each number of clients is held; its first fifth is not counted
+	Deadline time.Duration // how long a client waits
+	Seed     uint64        // of what is requested
+
+	// Speed says how fast the target was between two times, in any unit: throughput is divided by it. Nil
+	// stands for a target that is equally fast all the time.
+	Speed func(from, to time.Time) (float64, error)
+}
+
 // Capacity measures how many requests of the mix the target answers with success per second when it is as
 // busy as it can be and not overloaded. Clients that each wait for their answer double in number, from one,
 // until throughput stops rising; the throughput there, at the knee, is the round's result, and the median of
-// the rounds, at least one, is returned. Each number of clients is held for window, of which the first fifth is not counted.
-func Capacity(ctx context.Context, c *Client, mix *Mix, rounds int, window, deadline time.Duration, seed uint64) (float64, error) {
+// the rounds is returned. With p.Speed all that is of the throughput at speed 1, so that a machine that gets slower or
+// faster on the way is not mistaken for a knee.
+func Capacity(ctx context.Context, c *Client, p Probe) (float64, error) {
 	var measured []float64
-	for i := range rounds {
-		rps, err := knee(ctx, c, mix, window, deadline, seed+uint64(i))
+	for range p.Rounds {
+		rps, err := knee(ctx, c, p)
 		if err != nil {
 			return 0, err
 		}
 		measured = append(measured, rps)
+		p.Seed++
 	}
 	slices.Sort(measured)
 	return measured[len(measured)/2], nil
 }
 
 // knee is the throughput of the smallest number of clients after which it no longer rises.
-func knee(ctx context.Context, c *Client, mix *Mix, window, deadline time.Duration, seed uint64) (float64, error) {
+func knee(ctx context.Context, c *Client, p Probe) (float64, error) {
 	var best float64
 	for clients, flat := 1, 0; clients <= mostClients && flat < kneePatience; clients *= 2 {
-		rps, err := closedLoop(ctx, c, mix, clients, window, deadline, seed)
+		rps, err := closedLoop(ctx, c, p, clients)
 		if err != nil {
 			return 0, err
 		}
@@ -53,8 +68,9 @@ func knee(ctx context.Context, c *Client, mix *Mix, window, deadline time.Durati
 	return best, nil
 }
 
-// closedLoop lets clients send one request after another for window and returns how many succeeded per second.
-func closedLoop(ctx context.Context, c *Client, mix *Mix, clients int, window, deadline time.Duration, seed uint64) (float64, error) {
+// closedLoop lets clients send one request after another for p.Window and returns how many succeeded per second,
+// at speed 1.
+func closedLoop(ctx context.Context, c *Client, p Probe, clients int) (float64, error) {
 	var (
 		mu   sync.Mutex
 		good int
@@ -64,13 +80,13 @@ func closedLoop(ctx context.Context, c *Client, mix *Mix, clients int, window, d
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	start := time.Now()
-	warm, end := start.Add(window/5), start.Add(window)
+	warm, end := start.Add(p.Window/5), start.Add(p.Window)
 	for i := range clients {
-		requests := rand.New(rand.NewPCG(seed, uint64(clients)<<32+uint64(i)))
+		requests := rand.New(rand.NewPCG(p.Seed, uint64(clients)<<32+uint64(i)))
 		wg.Go(func() {
 			for ctx.Err() == nil && time.Now().Before(end) {
-				_, req := mix.draw(requests)
-				sendCtx, stop := context.WithTimeout(ctx, deadline)
+				_, req := p.Mix.draw(requests)
+				sendCtx, stop := context.WithTimeout(ctx, p.Deadline)
 				a := c.send(sendCtx, req)
 				stop()
 				now := time.Now()
@@ -91,7 +107,12 @@ func closedLoop(ctx context.Context, c *Client, mix *Mix, clients int, window, d
 	if ctx.Err() != nil {
 		return 0, fmt.Errorf("load: capacity: %w", context.Cause(ctx))
 	}
-	return float64(good) / end.Sub(warm).Seconds(), nil
+	rps := float64(good) / end.Sub(warm).Seconds()
+	if p.Speed == nil {
+		return rps, nil
+	}
+	speed, err := p.Speed(warm, end)
+	return rps / speed, err
 }
 
 // Check sends one request of each class and reports all that cannot be loaded: a target that cannot be

@@ -22,7 +22,7 @@ func TestCapacityIsTheKnee(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			bubble(t, tt.handler, func(t *testing.T, c *Client) {
-				rps, err := Capacity(t.Context(), c, oneClass(t), 3, time.Second, time.Second, 1)
+				rps, err := Capacity(t.Context(), c, Probe{Mix: oneClass(t), Rounds: 3, Window: time.Second, Deadline: time.Second, Seed: 1})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -53,7 +53,7 @@ func TestCapacityErrors(t *testing.T) {
 		time.Sleep(time.Millisecond)
 		w.WriteHeader(http.StatusInternalServerError)
 	}, func(t *testing.T, c *Client) {
-		_, err := Capacity(t.Context(), c, oneClass(t), 3, time.Second, time.Second, 1)
+		_, err := Capacity(t.Context(), c, Probe{Mix: oneClass(t), Rounds: 3, Window: time.Second, Deadline: time.Second, Seed: 1})
 		wantErrors(t, err, "no request with success")
 	})
 	c, err := NewClient("http://service.test")
@@ -61,7 +61,7 @@ func TestCapacityErrors(t *testing.T) {
 		t.Fatal(err)
 	}
 	c.transport.DialContext = func(context.Context, string, string) (net.Conn, error) { return nil, syscall.ECONNREFUSED }
-	if _, err := Capacity(t.Context(), c, oneClass(t), 3, time.Minute, time.Second, 1); !errors.Is(err, ErrDead) {
+	if _, err := Capacity(t.Context(), c, Probe{Mix: oneClass(t), Rounds: 3, Window: time.Minute, Deadline: time.Second, Seed: 1}); !errors.Is(err, ErrDead) {
 		t.Errorf("error %v, want ErrDead", err)
 	}
 }
@@ -92,6 +92,40 @@ func TestCheck(t *testing.T) {
 			} else if err != nil {
 				t.Error(err)
 			}
+		})
+	}
+}
+
+// A target that is half as fast for some of the windows has the capacity of its speed 1 all the same.
+func TestCapacityIsScaledToSpeed(t *testing.T) {
+	for _, pattern := range [][]float64{{1, 1, 0.5, 0.5, 1}, {0.5, 1}} {
+		windows := 0
+		speed := func() float64 { return pattern[windows%len(pattern)] }
+		slots := slotsOf(4)
+		bubble(t, func(http.ResponseWriter, *http.Request) {
+			free := slots()
+			free <- struct{}{}
+			defer func() { <-free }()
+			time.Sleep(time.Duration(float64(10*time.Millisecond) / speed()))
+		}, func(t *testing.T, c *Client) {
+			probe := Probe{Mix: oneClass(t), Rounds: 3, Window: time.Second, Deadline: time.Second, Seed: 1}
+			probe.Speed = func(from, to time.Time) (float64, error) {
+				if d := to.Sub(from); d != 800*time.Millisecond {
+					t.Errorf("asked for the speed during %v, want what is counted of a window", d)
+				}
+				now := speed()
+				windows++
+				return now, nil
+			}
+			rps, err := Capacity(t.Context(), c, probe)
+			if err != nil {
+				t.Fatal(err)
+			}
+			near(t, "capacity", rps, 400, 0.05)
+			probe.Window = 100 * time.Millisecond
+			probe.Speed = func(time.Time, time.Time) (float64, error) { return 1, errors.New("no gauge") }
+			_, err = Capacity(t.Context(), c, probe)
+			wantErrors(t, err, "no gauge")
 		})
 	}
 }

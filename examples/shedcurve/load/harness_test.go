@@ -106,10 +106,11 @@ func mixOf(t *testing.T, lines ...string) *Mix {
 
 func mustRun(t *testing.T, c *Client, cfg Config) Result {
 	t.Helper()
-	res, err := Run(t.Context(), c, cfg)
+	slices, err := Run(t.Context(), c, cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
+	res := slices.Merge(nil)
 	if res.Offered != res.Good+res.Shed+res.Failed {
 		t.Errorf("offered %d is not good %d + shed %d + failed %d", res.Offered, res.Good, res.Shed, res.Failed)
 	}

@@ -30,6 +30,7 @@ type Config struct {
 	Rate     float64       // requests/s offered, on average
 	WarmUp   time.Duration // load that is offered first and not counted
 	Duration time.Duration // load that is counted
+	Slice    time.Duration // parts of Duration that are counted apart, at most 200; zero: one part
 	Deadline time.Duration // how long a client waits, from when its request was due
 	Seed     uint64        // of the arrivals and of what is requested
 }
@@ -49,6 +50,9 @@ func (c Config) Validate() error {
 	if c.Duration <= 0 {
 		errs = append(errs, fmt.Errorf("load: duration is %v, must be positive", c.Duration))
 	}
+	if c.Slice < 0 || c.Slice > 0 && c.Duration/c.Slice >= maxSlices {
+		errs = append(errs, fmt.Errorf("load: slice is %v, must be zero or more than 1/%d of the duration", c.Slice, maxSlices))
+	}
 	if c.Deadline <= 0 {
 		errs = append(errs, fmt.Errorf("load: deadline is %v, must be positive", c.Deadline))
 	}
@@ -56,17 +60,17 @@ func (c Config) Validate() error {
 }
 
 // Run offers load in an open loop for cfg.WarmUp and cfg.Duration and returns when the last request has been
-// answered or given up. What was due in the warm-up is sent but not counted. When ctx ends or the target dies
-// (ErrDead) it stops early, with an error and the result of what had been answered by then.
-func Run(ctx context.Context, c *Client, cfg Config) (Result, error) {
+// answered or given up. What was due in the warm-up is sent but not counted; a slice counts what was due in it,
+// whenever it was answered. When ctx ends or the target dies
+// (ErrDead) it stops early, with an error and the results of what had been answered by then.
+func Run(ctx context.Context, c *Client, cfg Config) (Slices, error) {
 	if err := cfg.Validate(); err != nil {
-		return Result{}, err
+		return nil, err
 	}
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	var (
-		counted     = newTally(cfg.Deadline)
-		warming     = newTally(cfg.Deadline)
+		line        = newTimeline(cfg)
 		outstanding atomic.Int64
 		refused     atomic.Int64 // in a row
 		sent        int64
@@ -85,10 +89,7 @@ func Run(ctx context.Context, c *Client, cfg Config) (Result, error) {
 		if !sleepUntil(ctx, start.Add(at)) {
 			break
 		}
-		t := counted
-		if at < cfg.WarmUp {
-			t = warming
-		}
+		t := line.tally(at)
 		due := start.Add(at)
 		if outstanding.Load() >= maxOutstanding {
 			t.add(class.Tier, req.Tenant, -1, 0, answer{err: errNotSent, retryAfter: -1})
@@ -114,8 +115,7 @@ func Run(ctx context.Context, c *Client, cfg Config) (Result, error) {
 		})
 	}
 	wg.Wait()
-	res := counted.res
-	res.Duration = max(0, min(at, end)-cfg.WarmUp)
+	res := line.slices(start, min(at, end))
 	if ctx.Err() != nil {
 		return res, context.Cause(ctx)
 	}

@@ -148,10 +148,11 @@ func TestDeadTargetEndsTheRun(t *testing.T) {
 		}
 		time.AfterFunc(2*time.Second, func() { dead.Store(true) })
 		start := time.Now()
-		res, err := Run(t.Context(), c, Config{Mix: oneClass(t), Rate: 100, Duration: time.Hour, Deadline: time.Second, Seed: 1})
+		slices, err := Run(t.Context(), c, Config{Mix: oneClass(t), Rate: 100, Duration: time.Hour, Deadline: time.Second, Seed: 1})
 		if !errors.Is(err, ErrDead) {
 			t.Fatalf("error %v, want ErrDead", err)
 		}
+		res := slices.Merge(nil)
 		near(t, "seconds until the run ended", time.Since(start).Seconds(), 2.2, 0.1)
 		near(t, "good before that", float64(res.Good), 200, 0.2)
 		if res.Failures["connection"] != deadAfter {
@@ -169,10 +170,11 @@ func TestCancelKeepsWhatWasMeasured(t *testing.T) {
 		why := errors.New("why")
 		ctx, cancel := context.WithCancelCause(t.Context())
 		time.AfterFunc(3*time.Second, func() { cancel(why) })
-		res, err := Run(ctx, c, Config{Mix: oneClass(t), Rate: 50, Duration: time.Hour, Deadline: time.Second, Seed: 1})
+		slices, err := Run(ctx, c, Config{Mix: oneClass(t), Rate: 50, Duration: time.Hour, Deadline: time.Second, Seed: 1})
 		if !errors.Is(err, why) {
 			t.Errorf("error %v, want the cause of the cancellation", err)
 		}
+		res := slices.Merge(nil)
 		near(t, "good", float64(res.Good), 150, 0.2)
 		if res.Failed != 0 || res.Offered != res.Good {
 			t.Errorf("%d failed of %d; requests under way when the run was stopped are not to be counted", res.Failed, res.Offered)
@@ -231,8 +233,10 @@ func TestConfigErrors(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = Run(t.Context(), c, Config{Rate: math.NaN(), WarmUp: -1})
-	wantErrors(t, err, "mix: nil", "rate is NaN", "warm-up is -1ns", "duration is 0s", "deadline is 0s")
+	_, err = Run(t.Context(), c, Config{Rate: math.NaN(), WarmUp: -1, Slice: -1})
+	wantErrors(t, err, "mix: nil", "rate is NaN", "warm-up is -1ns", "duration is 0s", "deadline is 0s", "slice is -1ns")
+	_, err = Run(t.Context(), c, Config{Mix: oneClass(t), Rate: 1, Duration: time.Second, Slice: time.Second / maxSlices, Deadline: time.Second})
+	wantErrors(t, err, "slice is 5ms, must be zero or more than 1/200 of the duration")
 	for _, target := range []string{"", "service.test", "ftp://x", "http://", "http://x/?q=1", "http://x/#f", "http://%"} {
 		if _, err := NewClient(target); err == nil {
 			t.Errorf("target %q: no error", target)

@@ -13,7 +13,7 @@ import (
 // Tally counts the requests of one tier or tenant. Those neither good nor shed have failed.
 type Tally struct{ Offered, Good, Shed int }
 
-// Result is what became of the requests of one Run. Offered = Good + Shed + Failed.
+// Result is what became of the requests of a Run, or of a part of it. Offered = Good + Shed + Failed.
 type Result struct {
 	Offered int // due in the measured time
 	Good    int // answered 2xx within the deadline
@@ -44,6 +44,12 @@ func (l Latency) add(d time.Duration) {
 	_ = l.h.RecordValue(min(max(d.Microseconds(), 1), mostLatency))
 }
 
+func (l Latency) merge(o Latency) {
+	if o.h != nil {
+		l.h.Merge(o.h)
+	}
+}
+
 // Count is how many durations were recorded.
 func (l Latency) Count() int {
 	if l.h == nil {
@@ -68,10 +74,14 @@ type tally struct {
 }
 
 func newTally(deadline time.Duration) *tally {
-	return &tally{deadline: deadline, res: Result{
+	return &tally{deadline: deadline, res: newResult()}
+}
+
+func newResult() Result {
+	return Result{
 		Tiers: map[string]Tally{}, Tenants: map[string]Tally{}, Reasons: map[string]int{}, Failures: map[string]int{},
 		RetryAfter: map[int]int{}, Admitted: newLatency(), Lag: newLatency(),
-	}}
+	}
 }
 
 // add counts one request that took so long from when it was due. Its lag is negative if it was never sent.

@@ -29,6 +29,7 @@ func BenchmarkKinds(b *testing.B) {
 			return err
 		}},
 		{"report", func() error { _, err := s.Top(b.Context(), latestOrders); return err }},
+		{"gauge", func() error { _, err := s.Gauge(b.Context()); return err }},
 	} {
 		b.Run(kind.name, func(b *testing.B) {
 			for b.Loop() {

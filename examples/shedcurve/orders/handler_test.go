@@ -3,6 +3,7 @@ package orders
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"net/http"
@@ -106,6 +107,25 @@ func TestStatus(t *testing.T) {
 	}
 	if n := count(t, "orders"); n != testOrders {
 		t.Errorf("refused orders left %d rows behind", n-testOrders)
+	}
+}
+
+// The gauge is the same work whatever is placed, and does not need the pool.
+func TestGauge(t *testing.T) {
+	for range poolSize {
+		conn, err := store.db.Conn(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+	}
+	if took, err := store.Gauge(t.Context()); err != nil || took <= 0 {
+		t.Errorf("with the pool taken: %v, %v", took, err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := store.Gauge(ctx); !errors.Is(err, context.Canceled) {
+		t.Errorf("a context that has ended: %v", err)
 	}
 }
 

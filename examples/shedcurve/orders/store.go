@@ -18,6 +18,8 @@ type Store struct {
 	order, lines, standing, related, customer, recent, turnover *sql.Stmt
 	topProducts, topCustomers                                   *sql.Stmt
 	addOrder, addLine, takeStock, addTurnover                   *sql.Stmt
+
+	gauge *gauge
 }
 
 const (
@@ -69,6 +71,9 @@ func Open(ctx context.Context, path string) (*Store, error) {
 	if err := db.QueryRowContext(ctx, "SELECT max(id) FROM orders").Scan(&s.seeded); err != nil {
 		return nil, errors.Join(fmt.Errorf("orders: opening %s: %w", path, err), db.Close())
 	}
+	if s.gauge, err = openGauge(ctx, dsn); err != nil {
+		return nil, errors.Join(fmt.Errorf("orders: opening %s: %w", path, err), db.Close())
+	}
 	return s, nil
 }
 
@@ -94,5 +99,5 @@ func (s *Store) Reset(ctx context.Context) error {
 	return nil
 }
 
-// Close closes the pool.
-func (s *Store) Close() error { return s.db.Close() }
+// Close closes the pool and the gauge.
+func (s *Store) Close() error { return errors.Join(s.gauge.db.Close(), s.db.Close()) }

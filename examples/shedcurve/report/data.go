@@ -31,7 +31,7 @@ func (r Report) WriteCSV(w io.Writer) error {
 	tiers, reasons := names(r.Arms, tiersOf), names(r.Arms, reasonsOf)
 	head := []string{
 		"arm", "x", "valid", "capacity_rps", "deadline_ms", "seed",
-		"duration_s", "lag_p99_ms", "offered_rps", "goodput_rps",
+		"duration_s", "lag_p99_ms", "left_out", "speed", "offered_rps", "goodput_rps",
 		"admitted_p50_ms", "admitted_p99_ms",
 		"offered", "good", "admitted", "shed", "failed",
 		"retry_after_min_s", "retry_after_max_s", "retry_after_distinct",
@@ -57,7 +57,7 @@ func (r Report) csvRow(a Arm, p Point, tiers, reasons []string) []string {
 	row := []string{
 		a.Name, exact(&p.X), strconv.FormatBool(p.Valid),
 		exact(&r.CapacityRPS), exact(&r.DeadlineMS), strconv.FormatUint(r.Seed, 10),
-		exact(&p.DurationS), exact(&p.LagP99MS), exact(&p.OfferedRPS), exact(&p.GoodputRPS),
+		exact(&p.DurationS), exact(&p.LagP99MS), exact(&p.LeftOut), exact(p.Speed), exact(&p.OfferedRPS), exact(&p.GoodputRPS),
 		exact(p.AdmittedP50MS), exact(p.AdmittedP99MS),
 		whole(&p.Offered), whole(&p.Good), whole(&p.Admitted), whole(&p.Shed), whole(&p.Failed),
 		exact(p.RetryAfter.Min), exact(p.RetryAfter.Max), whole(&p.RetryAfter.Distinct),

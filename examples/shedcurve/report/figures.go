@@ -73,6 +73,26 @@ func (r Report) anyInvalid() bool {
 	})
 }
 
+// leftOut says how much was not counted, and why; empty when all was.
+func (r Report) leftOut() string {
+	var sum, points float64
+	some := 0
+	for _, a := range r.Arms {
+		for _, p := range a.Points {
+			points++
+			sum += p.LeftOut
+			if p.LeftOut > 0 {
+				some++
+			}
+		}
+	}
+	if some == 0 {
+		return ""
+	}
+	return fmt.Sprintf("Left out: %s of the time, at %d of %.0f points, because the machine was faster or slower then than when the capacity was measured.",
+		share(sum, points), some, points)
+}
+
 // label is the arm's name in prose.
 func (a Arm) label() string {
 	switch a.Name {

@@ -35,6 +35,7 @@ type page struct {
 	Note       string
 	Conditions [][2]string
 	Invalid    bool
+	LeftOut    string
 	Grids      []grid
 	Tenants    []grid
 	Report     Report // for the charts
@@ -56,7 +57,7 @@ func (r Report) WriteHTML(w io.Writer) error {
 		return err
 	}
 	p := page{
-		Headline: r.headline(), Note: r.Note, Conditions: r.conditions(), Invalid: r.anyInvalid(),
+		Headline: r.headline(), Note: r.Note, Conditions: r.conditions(), Invalid: r.anyInvalid(), LeftOut: r.leftOut(),
 		Grids: r.grids(), Report: r,
 		CSP: fmt.Sprintf("default-src 'none'; script-src '%s' '%s'; style-src '%s' '%s'; base-uri 'none'; form-action 'none'",
 			cspHash(uplotJS), cspHash(pageJS), cspHash(uplotCSS), cspHash(pageCSS)),

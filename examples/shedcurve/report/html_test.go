@@ -67,6 +67,17 @@ func island(t *testing.T, page string) (r Report) {
 	return r
 }
 
+func TestHTMLSaysWhatWasLeftOut(t *testing.T) {
+	r := made()
+	if page := written(t, r.WriteHTML); strings.Contains(page, "Left out") {
+		t.Error("nothing was left out, but the page says so")
+	}
+	r.Arms[1].Points[3].LeftOut = 0.4
+	if page := written(t, r.WriteHTML); !strings.Contains(page, "Left out: 2.5% of the time, at 1 of 16 points, because the machine") {
+		t.Error("the page does not say what was left out")
+	}
+}
+
 func TestHTMLNamesStayText(t *testing.T) {
 	r := made() // has a tenant that would like to be a script
 	r.Note = "<img src=x onerror=alert(1)>"

@@ -57,7 +57,7 @@ func small() Report {
 			Reasons:        map[string]int{"priority": 205},
 			RetryAfter:     RetryAfter{Min: new(1.0), Max: new(3.0), Distinct: 3},
 			GoroutinesPeak: new(44), HeapPeakBytes: new(int64(9e6)), CPUSeconds: new(1.5),
-			DurationS: 2, LagP99MS: 0.5, Valid: true,
+			DurationS: 2, LagP99MS: 0.5, Valid: true, LeftOut: 0.25, Speed: new(0.96),
 		}}}, {Name: ArmTarget, Points: []Point{{X: 3}}}},
 	}
 }
@@ -166,14 +166,15 @@ func TestCSVAgreesWithJSON(t *testing.T) {
 			compared++
 		}
 	}
-	if compared != 2*16 {
-		t.Errorf("compared %d cells, want 32", compared)
+	if compared != 2*18 {
+		t.Errorf("compared %d cells, want 36", compared)
 	}
 }
 
 func TestTable(t *testing.T) {
 	r := made()
 	r.Arms[1].Points[7].Valid = false
+	r.Arms[0].Points[0].LeftOut, r.Arms[1].Points[2].LeftOut = 0.1, 0.2
 	r.Note = "the target went away"
 	golden(t, "table.txt", written(t, r.WriteTable))
 }
@@ -252,10 +253,13 @@ func TestValidate(t *testing.T) {
 	p := &r.Arms[0].Points[0]
 	p.X, p.AdmittedP99MS, p.Shed = 0, new(math.Inf(1)), -1
 	p.Tiers["t1"] = Tally{Good: -3}
+	p.LeftOut, p.Speed = 1.5, new(-1.0)
 	err := r.Validate()
 	want := strings.Join([]string{
 		`report: capacity_rps: NaN: must be within 0 and 1e15`,
 		`report: arms[0].points[0].x: 0: must be within 1e-6 and 1e6`,
+		`report: arms[0].points[0].left_out: 1.5: must be within 0 and 1`,
+		`report: arms[0].points[0].speed: -1: must be within 0 and 1e15`,
 		`report: arms[0].points[0].admitted_p99_ms: +Inf: must be within 0 and 1e15`,
 		`report: arms[0].points[0].shed: -1: must be within 0 and 1e15`,
 		`report: arms[0].points[0].tiers["t1"].good: -3: must be within 0 and 1e15`,

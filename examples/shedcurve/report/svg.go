@@ -88,7 +88,7 @@ func (r Report) draw(c draw.Canvas) {
 	c.FillText(textStyle(17, ink, true), vg.Point{X: 24, Y: top - 36}, printable(headline))
 	c.FillText(textStyle(12.5, grey, false), vg.Point{X: 24, Y: top - 57}, r.caption())
 	if r.anyInvalid() {
-		c.FillText(textStyle(12.5, grey, false), vg.Point{X: 24, Y: top - 74}, "Hollow points: the generator lagged, not to be trusted.")
+		c.FillText(textStyle(12.5, grey, false), vg.Point{X: 24, Y: top - 74}, "Hollow points: the generator lagged or the machine was too fast or slow, not to be trusted.")
 	}
 	area := func(x0, x1, y0, y1 vg.Length) draw.Canvas {
 		return draw.Canvas{Canvas: c.Canvas, Rectangle: vg.Rectangle{Min: vg.Point{X: x0, Y: y0}, Max: vg.Point{X: x1, Y: y1}}}

@@ -29,7 +29,7 @@ func (r Report) WriteTable(w io.Writer) error {
 		b.WriteByte('\n')
 	}
 	if r.anyInvalid() {
-		b.WriteString("! the generator lagged here: not to be trusted\n")
+		b.WriteString("! the generator lagged here, or the machine was too fast or slow: not to be trusted\n")
 	}
 	var facts []string
 	for _, c := range r.conditions() {
@@ -38,7 +38,7 @@ func (r Report) WriteTable(w io.Writer) error {
 	for line := range slices.Chunk(facts, 4) {
 		fmt.Fprintln(&b, strings.Join(line, ", "))
 	}
-	for _, s := range []string{r.headline(), r.Note} {
+	for _, s := range []string{r.headline(), r.leftOut(), r.Note} {
 		if s != "" {
 			fmt.Fprintln(&b, printable(s))
 		}

@@ -61,7 +61,12 @@ type Point struct {
 
 	DurationS float64 `json:"duration_s"` // how long the load was held
 	LagP99MS  float64 `json:"lag_p99_ms"` // the generator's lag at this point
-	Valid     bool    `json:"valid"`      // false: the generator lagged too much for the point to be trusted
+	Valid     bool    `json:"valid"`      // false: the generator lagged, or the machine was too fast or slow, for the point to be trusted
+
+	// The machine's speed, where it was gauged. Slices of the point's time at which it was too far from that
+	// of the capacity's measurement are not counted, nor part of DurationS.
+	LeftOut float64  `json:"left_out"` // their share of the time, 0 to 1
+	Speed   *float64 `json:"speed"`    // median of what is counted, as a multiple of that of the capacity's measurement; nil: not gauged
 }
 
 // Tally counts the requests of one tier or tenant. Those neither good nor

@@ -58,6 +58,10 @@ func (c *checker) point(at string, p Point) {
 	c.number(at+"goodput_rps", p.GoodputRPS)
 	c.number(at+"duration_s", p.DurationS)
 	c.number(at+"lag_p99_ms", p.LagP99MS)
+	if !(p.LeftOut >= 0 && p.LeftOut <= 1) {
+		c.fail(at+"left_out", p.LeftOut, "must be within 0 and 1")
+	}
+	c.optional(at+"speed", p.Speed)
 	c.optional(at+"admitted_p50_ms", p.AdmittedP50MS)
 	c.optional(at+"admitted_p99_ms", p.AdmittedP99MS)
 	c.optional(at+"retry_after_s.min", p.RetryAfter.Min)
