@@ -11,6 +11,8 @@ import (
 	"runtime"
 	"runtime/debug"
 	"syscall"
+
+	"github.com/spillway-go/spillway/examples/shedcurve/simulate"
 )
 
 // Exit statuses.
@@ -36,6 +38,9 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 			return usageStatus(err, stderr)
 		}
 		return status(serve(ctx, cfg, stdin, stdout, stderr), stderr)
+	}
+	if len(args) > 0 && args[0] == "sim" {
+		return simulate.Main(args[1:], stdout, stderr)
 	}
 	runtime.GOMAXPROCS(1)         // the other core is the target's
 	debug.SetGCPercent(gcPercent) // memory is cheaper than lag
