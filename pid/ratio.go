@@ -63,7 +63,7 @@ type ShedRatio struct {
 	lambda float64 // arrivals per second, smoothed
 	jumps  int     // periods in a row whose arrivals were off by far
 
-	out, busy float64 // smoothed grants per second, slots taken
+	out, used float64 // smoothed grants per second, share of the slots taken
 	mu        float64 // capacity of the whole limit, per second
 	level     float64 // smoothed room: limit + wanted queue - queue - inflight
 	push      float64 // per second, brings the level back to zero
@@ -119,14 +119,14 @@ func (s *ShedRatio) Tick(dt time.Duration, f Flow) float64 {
 		s.capacity(float64(f.Out)/dt.Seconds(), sec, f)
 		r = s.wanted(sec, f)
 	}
-	busy := s.busy
+	used := s.used
 	if f.Probing {
-		busy = f.Inflight // the average stands still
+		used = f.Inflight / float64(max(f.Limit, 1)) // the average stands still
 	}
 	switch {
 	case s.ratio == 0 && s.armed == 0:
 		r = 0
-	case busy < 0.5*float64(f.Limit):
+	case used < 0.5:
 		// Half the slots are free: whatever the level says, shed less. Without
 		// this the gate can starve the lane it protects and never notice.
 		r = min(r, 0.7*s.ratio)
@@ -156,16 +156,22 @@ func (s *ShedRatio) follow(rate, sec float64) {
 }
 
 // capacity measures mu by Little's law, which holds below saturation too:
-// what the slots in use let through, scaled to all slots.
+// what the slots in use let through, scaled to all slots. What is averaged is
+// the share of slots in use, not their number: that would call the capacity
+// halved for a second whenever a small limit is, and shed what could be served.
 func (s *ShedRatio) capacity(out, sec float64, f Flow) {
 	tau := 1.0
 	if s.mu > 0 {
 		tau = max(1, 20/s.mu)
 	}
+	if f.Limit <= 0 { // it rests: nothing is let through, nothing can be measured
+		s.mu = 0
+		return
+	}
 	s.out += smooth(sec, tau) * (out - s.out)
-	s.busy += smooth(sec, tau) * (f.Inflight - s.busy)
-	if s.busy > 0.05*float64(f.Limit) {
-		s.mu = s.out * float64(f.Limit) / s.busy
+	s.used += smooth(sec, tau) * (f.Inflight/float64(f.Limit) - s.used)
+	if s.used > 0.05 {
+		s.mu = s.out / s.used
 	}
 	carried := s.mu * f.Allowance.Seconds()
 	switch {
