@@ -3,6 +3,7 @@ package admission
 import (
 	"context"
 	"errors"
+	"math"
 	"math/rand/v2"
 	"time"
 
@@ -65,6 +66,7 @@ type ask struct {
 	lane *lane
 	rank int
 	now  time.Duration // 0: the clock was not read yet
+	due  time.Duration // 0: no deadline
 	hold scorecard.Hold
 	e    *entry // taken early, for stages
 }
@@ -81,6 +83,9 @@ func (c *Controller) admit(ctx context.Context, r Request, wait bool) (Ticket, e
 		c.exempt.Add(1)
 		return Ticket{}, nil
 	}
+	if ctx == nil {
+		return Ticket{}, errors.New("admission: ctx is nil")
+	}
 	a := ask{plan: p}
 	if a.lane = p.lane(r.Lane); a.lane == nil || r.Cost < 0 || r.Bytes < 0 || r.Attempt < 0 {
 		return Ticket{}, p.complain(&r)
@@ -96,8 +101,8 @@ func (c *Controller) admit(ctx context.Context, r Request, wait bool) (Ticket, e
 	}
 	if hasDeadline {
 		a.now = c.now()
-		left := deadline.Sub(c.start) - a.now
-		if left <= time.Duration(a.lane.expected.Load()) {
+		a.due = c.due(deadline, a.now)
+		if a.due-a.now <= time.Duration(a.lane.expected.Load()) {
 			return c.refuse(ctx, &a, r, ReasonDeadline, nil)
 		}
 	}
@@ -111,11 +116,20 @@ func (c *Controller) admit(ctx context.Context, r Request, wait bool) (Ticket, e
 			return c.refused(ctx, &a, r, shed, err)
 		}
 	}
-	return c.arrive(ctx, &a, r, deadline, hasDeadline, wait)
+	return c.arrive(ctx, &a, r, wait)
+}
+
+// due is when a deadline is, at least 1. One without a monotonic reading means
+// the wall clock as it is now, which may have been set since the start.
+func (c *Controller) due(deadline time.Time, now time.Duration) time.Duration {
+	if deadline.Round(0) != deadline {
+		return max(deadline.Sub(c.start), 1)
+	}
+	return max(now+min(time.Until(deadline), math.MaxInt64-now), 1)
 }
 
 // arrive is the gate and the lane, under one lock.
-func (c *Controller) arrive(ctx context.Context, a *ask, r Request, deadline time.Time, hasDeadline, wait bool) (Ticket, error) {
+func (c *Controller) arrive(ctx context.Context, a *ask, r Request, wait bool) (Ticket, error) {
 	l, ghost := a.lane, a.plan.cfg.Mode == Shadow
 	hash := uint32(0)
 	if l.open.Load() {
@@ -138,10 +152,7 @@ func (c *Controller) arrive(ctx context.Context, a *ask, r Request, deadline tim
 	if e == nil {
 		e = l.takeLocked(c)
 	}
-	e.call.Rank, e.call.Cost, e.call.Ghost, e.call.Deadline = a.rank, max(r.Cost, 1), ghost, 0
-	if hasDeadline {
-		e.call.Deadline = max(deadline.Sub(c.start), 1)
-	}
+	e.call.Rank, e.call.Cost, e.call.Ghost, e.call.Deadline = a.rank, max(r.Cost, 1), ghost, a.due
 	e.hold = a.hold
 	state := l.mu.core.Arrive(a.now, &e.call, l.chanceLocked(), wait)
 	settled := l.mu.core.Settled()

@@ -69,7 +69,7 @@ type ScorecardConfig struct {
 }
 
 // RegulatorConfig binds a signal to lanes and says how it is polled. Its PID
-// acts on pressure minus Setpoint.
+// acts on pressure over Setpoint, less one.
 type RegulatorConfig struct {
 	// Lanes the signal acts on. Empty: all.
 	Lanes []string `json:"lanes,omitempty"`
@@ -80,7 +80,7 @@ type RegulatorConfig struct {
 	// Timeout of one poll. Zero: the period.
 	Timeout time.Duration `json:"timeout"`
 	// MaxAge is how old a reading may be before it counts as none. Zero:
-	// three periods.
+	// three periods, or two and the timeout. At least two periods.
 	MaxAge time.Duration `json:"max_age"`
 }
 

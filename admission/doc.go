@@ -70,9 +70,9 @@
 // Each is held by a test.
 //
 //  1. Every request is settled once: admitted, shed, or left.
-//  2. Inflight is the cost of the unreleased tickets. It passes the limit only
-//     while a lowered limit drains, and when a request that costs more than
-//     the whole limit runs alone.
+//  2. Inflight is the cost of the unreleased tickets, a cost above the limit
+//     counting as the whole of it. It passes the limit only while a lowered
+//     limit drains.
 //  3. Each Enter of a stage that succeeded has exactly one Exit; exits run in
 //     reverse.
 //  4. A grant that meets a departed waiter goes to the next one.

@@ -81,22 +81,23 @@ func (c *Controller) turn(l *lane, now time.Duration) time.Duration {
 	settled := k.Settled()
 	if ticked && k.IdleFor() > sleepAfter {
 		l.mu.asleep, l.mu.wake = true, forever
+		l.mu.free = nil // what a burst took
 		l.expected.Store(0)
 	}
 	wake := l.mu.wake
 	from, to, why := l.mu.limit, k.Limit(), k.LimitWhy()
 	l.mu.limit = to
+	if from != to { // under the lock, or it could undo what Apply has set since
+		c.card.SetLimit(l.name, to)
+	}
 	ratio, binding, since := k.ShedRatio(), k.Binding(), k.SinceGood()
 	l.mu.Unlock()
 	tell(settled)
 	if ticked {
 		c.publish(l, ratio, binding, since)
 	}
-	if from != to && from != 0 {
-		c.card.SetLimit(l.name, to)
-		if c.opts.hooks.Limit != nil {
-			c.opts.hooks.Limit(LimitMove{Lane: l.name, From: from, To: to, Why: why})
-		}
+	if from != to && from != 0 && c.opts.hooks.Limit != nil {
+		c.opts.hooks.Limit(LimitMove{Lane: l.name, From: from, To: to, Why: why})
 	}
 	return wake
 }

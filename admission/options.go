@@ -116,7 +116,8 @@ type Stage interface {
 
 // Hooks are optional callbacks. They run after unlocking, on the goroutine
 // named below; they must not block, since somebody waits for them, and may
-// call any method of the Controller but Close.
+// call any method of the Controller but Close; those that run on the loop's
+// goroutine must not call Admit or Do either, which may wait for the loop.
 type Hooks struct {
 	// Shed is called for each shed request, on its own goroutine, and in mode
 	// Shadow for each that would have been.

@@ -105,7 +105,10 @@ func (s *stageErrors) wrap(l *lane, stage string, err error, rank, attempt int) 
 	if w == nil || w.lane != l || w.base != base || !same(w.err, err) {
 		e := ShedError{Reason: ReasonStage, Stage: stage, Lane: l.name, Err: err}
 		if own, ok := err.(*ShedError); ok {
-			e.Reason, e.Err = min(own.Reason, NumReasons-1), own.Err
+			e.Err = nil
+			if own != nil {
+				e.Reason, e.Err = min(own.Reason, NumReasons-1), own.Err
+			}
 		}
 		w = &stageError{err: err, lane: l, base: base}
 		w.errs, w.never = e.spread(base)
@@ -117,5 +120,9 @@ func (s *stageErrors) wrap(l *lane, stage string, err error, rank, attempt int) 
 	return w.errs[rand.Uint32()%hints]
 }
 
-// same compares two errors that may be of a type that cannot be compared.
-func same(a, b error) bool { return reflect.TypeOf(b).Comparable() && a == b }
+// same compares two errors. Structs and arrays are never the same: whether their
+// values can be compared depends on what interfaces in them hold.
+func same(a, b error) bool {
+	t := reflect.TypeOf(b)
+	return t.Comparable() && t.Kind() != reflect.Struct && t.Kind() != reflect.Array && a == b
+}

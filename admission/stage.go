@@ -16,10 +16,11 @@ func (c *Controller) enterStages(a *ask, r Request) (shed *ShedError, cause erro
 		}
 	}()
 	load := l.load(c.start.Add(c.now()))
-	for i, s := range a.plan.stages {
+	for _, s := range a.plan.stages {
 		if err := s.stage.Enter(load, &e.request); err != nil {
+			shed = s.errs.wrap(l, s.name, err, a.rank, r.Attempt)
 			finished = true
-			return a.plan.stages[i].errs.wrap(l, s.name, err, a.rank, r.Attempt), err
+			return shed, err
 		}
 		e.entered++
 	}

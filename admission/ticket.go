@@ -1,6 +1,10 @@
 package admission
 
-import "time"
+import (
+	"time"
+
+	"github.com/spillway-go/spillway/admission/internal/core"
+)
 
 // Ticket is the right to run one request. It is a handle that may be copied
 // and passed between goroutines; all copies are one ticket. The zero Ticket is
@@ -36,12 +40,15 @@ func (t Ticket) Release(o Outcome) {
 // settle gives everything back, the entry last.
 func (c *Controller) settle(e *entry, l *lane, now time.Duration, o Outcome) {
 	e.hold.Release()
+	tell(l.release(e, now, o))
+}
+
+func (l *lane) release(e *entry, now time.Duration, o Outcome) (settled *core.Call) {
 	l.mu.Lock()
+	defer l.mu.Unlock() // also when a Limit of the user's panics
 	l.mu.core.Release(now, &e.call, o)
-	settled := l.mu.core.Settled()
 	l.putLocked(e)
-	l.mu.Unlock()
-	tell(settled)
+	return l.mu.core.Settled()
 }
 
 // Waited is how long the request was in the queue.

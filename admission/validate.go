@@ -15,7 +15,9 @@ import (
 const (
 	defaultTenants = 10_000
 	defaultPeriod  = 500 * time.Millisecond
+	minDeadline    = time.Millisecond
 	maxDeadline    = time.Hour
+	maxSignalTime  = 24 * time.Hour
 )
 
 // WithDefaults returns a copy with every default filled in, as a [Controller]
@@ -28,9 +30,9 @@ func (c Config) WithDefaults() Config {
 	}
 	for name, l := range lanes {
 		l.Limit = l.Limit.WithDefaults()
+		capacity := l.Queue.Capacity // left out, it follows the limit
 		l.Queue = l.Queue.WithDefaults()
-		// The queue's bound follows the limit where it was left out.
-		l.Queue.Capacity = c.Lanes[name].Queue.Capacity
+		l.Queue.Capacity = capacity
 		l.Gate = l.Gate.WithDefaults()
 		lanes[name] = l
 	}
@@ -66,7 +68,7 @@ func (r RegulatorConfig) withDefaults() RegulatorConfig {
 		r.Timeout = r.Period
 	}
 	if r.MaxAge == 0 {
-		r.MaxAge = 3 * r.Period
+		r.MaxAge = max(3*r.Period, 2*r.Period+r.Timeout)
 	}
 	return r
 }
@@ -85,8 +87,8 @@ func (c Config) Validate() error {
 	for _, name := range slices.Sorted(maps.Keys(c.Lanes)) {
 		l, at := c.Lanes[name], fmt.Sprintf("lanes[%q]", name)
 		v.join(at, l.Limit.Validate(), l.Queue.Validate(), l.Gate.Validate())
-		if l.Deadline < 0 || l.Deadline > maxDeadline {
-			v.add(at+".deadline", l.Deadline, "must be between 0 and 1h")
+		if l.Deadline != 0 && (l.Deadline < minDeadline || l.Deadline > maxDeadline) {
+			v.add(at+".deadline", l.Deadline, "must be between 1ms and 1h (0: measured)")
 		}
 	}
 	v.priorities(c.Priorities)
@@ -156,12 +158,13 @@ func (v *problems) regulator(name string, r RegulatorConfig, lanes map[string]La
 		name string
 		d    time.Duration
 	}{{"period", r.Period}, {"timeout", r.Timeout}, {"max_age", r.MaxAge}} {
-		if f.d < 0 || f.d > 0 && f.d < 10*time.Millisecond {
-			v.add(at+"."+f.name, f.d, "must be at least 10ms")
+		if f.d != 0 && (f.d < 10*time.Millisecond || f.d > maxSignalTime) {
+			v.add(at+"."+f.name, f.d, "must be between 10ms and 24h")
 		}
 	}
-	if d := r.withDefaults(); d.MaxAge < d.Period {
-		v.add(at+".max_age", d.MaxAge, "must be at least the period, "+d.Period.String())
+	// The period is jittered, so that of one period alone many readings are older.
+	if d := r.withDefaults(); r.MaxAge > 0 && d.MaxAge/2 < d.Period {
+		v.add(at+".max_age", d.MaxAge, "must be at least two periods, "+(2*d.Period).String())
 	}
 }
 

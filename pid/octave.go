@@ -219,10 +219,14 @@ func (o *Octave) closeWindow(now time.Duration, u Usage, el float64) {
 		o.win.reset(now, u)
 		return
 	}
+	// The windows' length follows the mean. One request of a day among short ones
+	// must not keep the law blind for hours; a twentieth a hundred times as long
+	// is still below the bound.
+	mean := min(w.mean, 10*math.Exp(w.y))
 	if o.windows == 0 {
-		o.mean = w.mean
+		o.mean = mean
 	}
-	o.mean += 0.3 * (w.mean - o.mean)
+	o.mean += 0.3 * (mean - o.mean)
 	if o.windows++; o.windows <= 3 {
 		o.base = w.y
 	}
@@ -253,7 +257,12 @@ func (o *Octave) learn(w measured) {
 	switch {
 	case g < 0:
 		o.base += 0.3 * weight * g
+	case w.binding && o.limit > o.cfg.Min:
 	case w.binding:
+		// At the floor no probe can be, and fewer slots there are none: what is
+		// slow here is not of the limit's making. Without this a back end that
+		// became slower while a probe had to wait holds the limit there for good.
+		o.base += 0.3 * weight * g
 	case w.busy <= 0.5*float64(o.limit):
 		o.base += 0.1 * weight * g
 		o.probe.next = max(o.probe.next, 30)

@@ -84,8 +84,12 @@ func (l *Lane) Reconfigure(cfg Config, limit pid.Limit) error {
 	return nil
 }
 
-// Retire lets who runs and who waits end, and sheds every later arrival.
-func (l *Lane) Retire() { l.closed = true }
+// Retire lets who runs and who waits end, and sheds every later arrival. Signals
+// ask nothing more of it, or it would never be idle.
+func (l *Lane) Retire() {
+	l.closed = true
+	l.SetSignals(0, "")
+}
 
 // follow takes over what the limit's law has decided. The queue's bound
 // follows the limit, unless it was given.
@@ -137,8 +141,14 @@ func (l *Lane) Gone(rank int) {
 // because Offer or Refuse said no.
 func (l *Lane) Unslotted(c *Call) {
 	c.State = Refused
+	l.bounded(c)
 	l.overrun(c)
 }
+
+// bounded takes a cost above the limit for the whole of it: such a call runs
+// alone in any case, and more would wrap the sum of the slots taken, and drown
+// what the laws measure from it.
+func (l *Lane) bounded(c *Call) { c.Cost = min(c.Cost, l.slots) }
 
 // overrun counts a ghost that runs though the lane has no slot for it.
 func (l *Lane) overrun(c *Call) {
@@ -153,6 +163,7 @@ func (l *Lane) overrun(c *Call) {
 // A waiter of a worse tier may be settled, see Settled.
 func (l *Lane) Arrive(now time.Duration, c *Call, chance float64, wait bool) State {
 	l.advance(now)
+	l.bounded(c)
 	c.Arrived, c.Started, c.State, c.settled = l.now, l.now, Idle, nil
 	switch {
 	case l.closed:
@@ -183,8 +194,8 @@ func (l *Lane) first(c *Call) bool {
 	return c.Tier() < l.queue.Peek(at(l.now)).Tier
 }
 
-// fits tells whether the call's slots are free. One that costs more than the
-// whole limit runs alone, for else it would never run.
+// fits tells whether the call's slots are free. One that costs as much as a
+// limit that was lowered since runs alone, for else it would never run.
 func (l *Lane) fits(c *Call) bool {
 	return !l.law.Resting && (l.inflight+c.Cost <= l.slots || l.inflight == 0)
 }

@@ -73,7 +73,7 @@ func TestLaneCosts(t *testing.T) {
 	expect(t, "not yet alone", big, Waiting, 0)
 	l.Release(2*ms, one, Success)
 	expect(t, "alone", big, Running, 0)
-	if inflight, limit, queued, pressure := l.Load(); inflight != 15 || limit != 10 || queued != 0 || pressure != 1.5 {
+	if inflight, limit, queued, pressure := l.Load(); inflight != 10 || limit != 10 || queued != 0 || pressure != 1 {
 		t.Errorf("load is %d of %d, %d wait, %v", inflight, limit, queued, pressure)
 	}
 }

@@ -49,7 +49,9 @@ func (s *Signal) Step(pressure, applied float64, dt time.Duration) float64 {
 	if applied > s.Ratio() && pressure > s.setpoint {
 		s.ctl.Track(applied)
 	}
-	return s.ctl.Step(s.setpoint, min(max(pressure, s.setpoint-1), s.setpoint+1), dt)
+	// In setpoints: an error of 5 % must not depend on the signal's unit, nor a
+	// small setpoint keep the integrator from ever unwinding.
+	return s.ctl.Step(1, min(pressure/s.setpoint, 2), dt)
 }
 
 // Reset makes the signal ask for nothing: there is no reading.

@@ -155,18 +155,28 @@ func (l *Lane) measure(dt time.Duration) {
 
 // Expected is how long a request that comes now would take: the wait if there
 // is one, and the median service time. A request with less time left is dead
-// on arrival. It is 0 while nothing came out for a second or two medians: an
-// estimate nobody can confirm must not keep the lane shut.
+// on arrival. It is 0 while there are free slots, and while nothing came out
+// for a second or two medians: an estimate nobody can confirm must not keep the
+// lane shut.
 func (l *Lane) Expected() time.Duration {
-	if l.queue.Len() == 0 || l.tick.median == 0 {
+	switch {
+	case l.queue.Len() == 0 && l.inflight < l.slots:
+		return 0 // the median may be that of others: no reason to shed where there is room
+	case l.queue.Len() == 0 || l.tick.median == 0:
 		return l.tick.median
 	}
 	return l.tick.median + time.Duration(l.tick.wait*float64(time.Second))
 }
 
 // SetSignals tells the shed ratio that the signals ask for, and which asks
-// for most. It takes effect at the next tick.
-func (l *Lane) SetSignals(ratio float64, who string) { l.signal, l.signalWho = ratio, who }
+// for most. It takes effect at the next tick. A lane that is retired or closed
+// hears none.
+func (l *Lane) SetSignals(ratio float64, who string) {
+	if l.closed {
+		ratio, who = 0, ""
+	}
+	l.signal, l.signalWho = ratio, who
+}
 
 // Idle tells whether ticks can pause: nobody runs or waits, nothing came since
 // the last tick, and the gate is open.
