@@ -28,7 +28,7 @@ func TestUsageErrors(t *testing.T) {
 	}{
 		{"-nonsense", []string{"not defined: -nonsense"}},
 		{"extra", []string{`unexpected argument "extra"`}},
-		{"sim", []string{`unexpected argument "sim"`}},
+		{"sim", []string{"-scenario is missing"}},
 		{"-rates 1,x", []string{`-rates has "x"`}},
 		{"-rates 0", []string{`-rates has "0"`}},
 		{"-rates -1", []string{`-rates has "-1"`}},
