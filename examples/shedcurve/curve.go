@@ -76,7 +76,7 @@ func (o options) expected() time.Duration {
 	if o.target == "" {
 		points *= 2
 	}
-	const probes, start = probeRounds * 5, 4 * time.Second // levels of the capacity's measurement; seeding
+	const probes, start = probeRounds * 6, 4 * time.Second // levels of the capacity's measurement; seeding
 	return time.Duration(points)*(o.warmUp+o.duration+pointRest) + probes*o.window + start
 }
 

@@ -31,13 +31,24 @@ type Probe struct {
 
 // Capacity measures how many requests of the mix the target answers with success per second when it is as
 // busy as it can be and not overloaded. Clients that each wait for their answer double in number, from one,
-// until throughput stops rising; the throughput there, at the knee, is the round's result, and the median of
-// the rounds is returned. With p.Speed all that is of the throughput at speed 1, so that a machine that gets slower or
-// faster on the way is not mistaken for a knee.
+// until throughput stops rising; that is done p.Rounds times. At the median of the numbers found throughput is
+// then measured as often again, and the median of that is returned: the highest of several short windows, by
+// which the number was found, flatters the target by a tenth. With p.Speed all that is of the throughput at
+// speed 1, so that a machine that gets slower or faster on the way is not mistaken for a knee.
 func Capacity(ctx context.Context, c *Client, p Probe) (float64, error) {
+	var knees []int
+	for range p.Rounds {
+		clients, err := knee(ctx, c, p)
+		if err != nil {
+			return 0, err
+		}
+		knees = append(knees, clients)
+		p.Seed++
+	}
+	slices.Sort(knees)
 	var measured []float64
 	for range p.Rounds {
-		rps, err := knee(ctx, c, p)
+		rps, err := closedLoop(ctx, c, p, knees[len(knees)/2])
 		if err != nil {
 			return 0, err
 		}
@@ -48,16 +59,16 @@ func Capacity(ctx context.Context, c *Client, p Probe) (float64, error) {
 	return measured[len(measured)/2], nil
 }
 
-// knee is the throughput of the smallest number of clients after which it no longer rises.
-func knee(ctx context.Context, c *Client, p Probe) (float64, error) {
-	var best float64
+// knee is the smallest number of clients after which throughput no longer rises.
+func knee(ctx context.Context, c *Client, p Probe) (int, error) {
+	best, at := 0.0, 0
 	for clients, flat := 1, 0; clients <= mostClients && flat < kneePatience; clients *= 2 {
 		rps, err := closedLoop(ctx, c, p, clients)
 		if err != nil {
 			return 0, err
 		}
 		if rps > best*kneeRise {
-			best, flat = rps, 0
+			best, at, flat = rps, clients, 0
 		} else {
 			flat++
 		}
@@ -65,7 +76,7 @@ func knee(ctx context.Context, c *Client, p Probe) (float64, error) {
 	if best == 0 {
 		return 0, errors.New("load: capacity: the target answered no request with success")
 	}
-	return best, nil
+	return at, nil
 }
 
 // closedLoop lets clients send one request after another for p.Window and returns how many succeeded per second,
