@@ -14,8 +14,8 @@ import (
 // capped low: a tenant whose users look at lists and reports has one of them inside now and then, also when
 // the service is at its limit.
 var rules = []scorecard.Rule{
-	{Name: "reports", Match: "tenant:*;tier:t5", Cap: scorecard.Cap{N: 2}},
-	{Name: "lists", Match: "tenant:*;tier:t2", Cap: scorecard.Cap{N: 3}},
+	{Name: "reports", Match: "tenant:*;tier:t5", Cap: scorecard.Cap{N: 1}},
+	{Name: "lists", Match: "tenant:*;tier:t2", Cap: scorecard.Cap{N: 2}},
 	{Name: "tenant", Match: "tenant:*", Cap: scorecard.Cap{N: 8}},
 }
 
