@@ -14,13 +14,20 @@ const (
 	mostClients  = 256
 	kneeRise     = 1.05 // doubling the clients must bring 5 % more to count as a rise; less is noise
 	kneePatience = 2    // so many levels without a rise end a round: one could be a hiccup
+
+	// A window goes on until so many succeeded, or a target that stood still for its length would have no capacity;
+	// but for no longer than so many windows.
+	leastGood   = 5
+	mostWindows = 5
 )
+
+var errNoCapacity = errors.New("load: capacity: the target answered no request with success")
 
 // Probe says how to measure a capacity.
 type Probe struct {
 	Mix      *Mix
 	Rounds   int           // at least one
-	Window   time.Duration // for which each number of clients is held; its first fifth is not counted
+	Window   time.Duration // for which each number of clients is held, at least; its first fifth is not counted
 	Deadline time.Duration // how long a client waits
 	Seed     uint64        // of what is requested
 
@@ -56,7 +63,10 @@ func Capacity(ctx context.Context, c *Client, p Probe) (float64, error) {
 		p.Seed++
 	}
 	slices.Sort(measured)
-	return measured[len(measured)/2], nil
+	if rps := measured[len(measured)/2]; rps > 0 {
+		return rps, nil
+	}
+	return 0, errNoCapacity
 }
 
 // knee is the smallest number of clients after which throughput no longer rises.
@@ -74,13 +84,13 @@ func knee(ctx context.Context, c *Client, p Probe) (int, error) {
 		}
 	}
 	if best == 0 {
-		return 0, errors.New("load: capacity: the target answered no request with success")
+		return 0, errNoCapacity
 	}
 	return at, nil
 }
 
-// closedLoop lets clients send one request after another for p.Window and returns how many succeeded per second,
-// at speed 1.
+// closedLoop lets clients send one request after another for p.Window, longer where hardly one was answered by
+// then, and returns how many succeeded per second, at speed 1.
 func closedLoop(ctx context.Context, c *Client, p Probe, clients int) (float64, error) {
 	var (
 		mu   sync.Mutex
@@ -91,26 +101,37 @@ func closedLoop(ctx context.Context, c *Client, p Probe, clients int) (float64, 
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	start := time.Now()
-	warm, end := start.Add(p.Window/5), start.Add(p.Window)
+	warm, end, last := start.Add(p.Window/5), start.Add(p.Window), start.Add(mostWindows*p.Window)
+	going := func() bool {
+		mu.Lock()
+		defer mu.Unlock()
+		now := time.Now()
+		return ctx.Err() == nil && (now.Before(end) || good < leastGood && now.Before(last))
+	}
+	took := func(a answer) {
+		mu.Lock()
+		defer mu.Unlock()
+		now := time.Now()
+		if a.err == nil && a.status/100 == 2 && now.After(warm) && (now.Before(end) || good < leastGood) {
+			good++
+			if now.After(end) {
+				end = now
+			}
+		}
+		if !a.dead() {
+			dead = 0
+		} else if dead++; dead >= deadAfter {
+			cancel(ErrDead)
+		}
+	}
 	for i := range clients {
 		requests := rand.New(rand.NewPCG(p.Seed, uint64(clients)<<32+uint64(i)))
 		wg.Go(func() {
-			for ctx.Err() == nil && time.Now().Before(end) {
+			for going() {
 				_, req := p.Mix.draw(requests)
 				sendCtx, stop := context.WithTimeout(ctx, p.Deadline)
-				a := c.send(sendCtx, req)
+				took(c.send(sendCtx, req))
 				stop()
-				now := time.Now()
-				mu.Lock()
-				if a.err == nil && a.status/100 == 2 && now.After(warm) && now.Before(end) {
-					good++
-				}
-				if !a.dead() {
-					dead = 0
-				} else if dead++; dead >= deadAfter {
-					cancel(ErrDead)
-				}
-				mu.Unlock()
 			}
 		})
 	}

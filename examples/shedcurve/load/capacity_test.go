@@ -48,6 +48,17 @@ func shedding(n int, service time.Duration) http.HandlerFunc {
 	}
 }
 
+// A target that stands still for longer than a window has a capacity all the same.
+func TestCapacityOfASlowTarget(t *testing.T) {
+	bubble(t, workers(1, 700*time.Millisecond), func(t *testing.T, c *Client) {
+		rps, err := Capacity(t.Context(), c, Probe{Mix: oneClass(t), Rounds: 1, Window: 500 * time.Millisecond, Deadline: 10 * time.Second, Seed: 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		near(t, "capacity", rps, 1/0.7, 0.3)
+	})
+}
+
 func TestCapacityErrors(t *testing.T) {
 	bubble(t, func(w http.ResponseWriter, _ *http.Request) {
 		time.Sleep(time.Millisecond)
