@@ -2,6 +2,8 @@ package main
 
 import (
 	"context"
+	"flag"
+	"fmt"
 	"maps"
 	"os"
 	"path/filepath"
@@ -33,8 +35,39 @@ func targetArm(target string) (arm, error) {
 	return arm{name: report.ArmTarget, client: client, stop: client.Close}, nil
 }
 
+// requestCost is what a request to the order service should take of a core, which makes its capacity some 200 to 350
+// requests a second on any machine. At ten times 700 a second, what net/http needs to read and to answer those that are
+// refused would be a third of the core.
+const requestCost = 4 * time.Millisecond
+
+// sizesFor is the sizes with so many customers, with 0 those that fit this machine.
+func sizesFor(ctx context.Context, customers int) (orders.Sizes, error) {
+	if customers > 0 {
+		return orders.SizesOf(customers), nil
+	}
+	dir, err := os.MkdirTemp("", "shedcurve-")
+	if err != nil {
+		return orders.Sizes{}, err
+	}
+	defer os.RemoveAll(dir)
+	return orders.Fit(ctx, dir, requestCost)
+}
+
+// customersFlag defines the flag for what sizesFor takes.
+func customersFlag(fs *flag.FlagSet, customers *int) {
+	fs.IntVar(customers, "customers", 0, "of the order service, who share its orders: the fewer, the dearer a request; 0: `as many` as give it a capacity of some 200 to 350 requests/s on this machine")
+}
+
+// checkCustomers reports a number of customers that cannot be.
+func checkCustomers(n int) error {
+	if n != 0 && (n < orders.LeastCustomers || n > orders.MostCustomers) {
+		return fmt.Errorf("-customers is %d, must be 0 or %d to %d", n, orders.LeastCustomers, orders.MostCustomers)
+	}
+	return nil
+}
+
 // startArm starts the order service as a child with a database of its own, behind Spillway if name is "on".
-func startArm(ctx context.Context, name string, seeded int) (a arm, err error) {
+func startArm(ctx context.Context, name string, sizes orders.Sizes) (a arm, err error) {
 	dir, err := os.MkdirTemp("", "shedcurve-")
 	if err != nil {
 		return a, err
@@ -45,7 +78,7 @@ func startArm(ctx context.Context, name string, seeded int) (a arm, err error) {
 		}
 	}()
 	db := filepath.Join(dir, "orders.db")
-	if err := orders.Create(ctx, db, seeded); err != nil {
+	if err := orders.Create(ctx, db, sizes); err != nil {
 		return a, err
 	}
 	child, err := startChild(ctx, db, name)

@@ -15,7 +15,7 @@ import (
 func startTestChild(t *testing.T, spillway string) *child {
 	t.Helper()
 	db := filepath.Join(t.TempDir(), "orders.db")
-	if err := orders.Create(t.Context(), db, testOrders); err != nil {
+	if err := orders.Create(t.Context(), db, testSizes); err != nil {
 		t.Fatal(err)
 	}
 	c, err := startChild(t.Context(), db, spillway)

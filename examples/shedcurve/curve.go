@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/spillway-go/spillway/examples/shedcurve/load"
+	"github.com/spillway-go/spillway/examples/shedcurve/orders"
 	"github.com/spillway-go/spillway/examples/shedcurve/report"
 )
 
@@ -76,7 +77,7 @@ func (o options) expected() time.Duration {
 	if o.target == "" {
 		points *= 2
 	}
-	const probes, start = probeRounds * 6, 4 * time.Second // levels of the capacity's measurement; seeding
+	const probes, start = probeRounds * 6, 6 * time.Second // levels of the capacity's measurement; trial and seeding
 	return time.Duration(points)*(o.warmUp+o.duration+pointRest) + probes*o.window + start
 }
 
@@ -163,8 +164,19 @@ func (c *curve) start(ctx context.Context) error {
 		c.arms = append(c.arms, a)
 		return nil
 	}
+	if c.opts.sizes == (orders.Sizes{}) {
+		var err error
+		if c.opts.sizes, err = sizesFor(ctx, 0); err != nil {
+			return err
+		}
+	}
+	var err error
+	if c.opts.mix, err = load.NewMix(orderRequests(c.opts.sizes)...); err != nil {
+		return err
+	}
+	c.report.Customers = c.opts.sizes.Customers
 	for _, name := range []string{report.ArmOff, report.ArmOn} {
-		a, err := startArm(ctx, name, c.opts.orders)
+		a, err := startArm(ctx, name, c.opts.sizes)
 		if err != nil {
 			return err
 		}

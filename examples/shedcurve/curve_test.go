@@ -14,22 +14,21 @@ import (
 	"time"
 
 	"github.com/spillway-go/spillway/examples/shedcurve/load"
+	"github.com/spillway-go/spillway/examples/shedcurve/orders"
 	"github.com/spillway-go/spillway/examples/shedcurve/report"
 )
 
-const testOrders = 2_000 // the race detector makes SQLite slow
+var testSizes = orders.Sizes{Orders: 2_000, Customers: 110, Products: 1_600} // the race detector makes SQLite slow
 
 // short is a run of a moment, on target or on services of its own.
 func short(t *testing.T, target string, rates ...float64) options {
 	t.Helper()
 	o := options{
 		target: target, rates: rates, warmUp: 50 * time.Millisecond, duration: 200 * time.Millisecond, window: 100 * time.Millisecond,
-		deadline: 5 * time.Second, seed: 1, out: t.TempDir(), json: true, orders: testOrders,
+		deadline: 5 * time.Second, seed: 1, out: t.TempDir(), json: true, sizes: testSizes,
 	}
 	var err error
-	if target == "" {
-		o.mix, err = load.NewMix(orderRequests(testOrders)...)
-	} else {
+	if target != "" {
 		o.mix, err = parseMix(target, []string{"weight=3 tier=t1 tenant=a GET /x", "tier=t5 GET /y"}, "")
 	}
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 
 func TestGauge(t *testing.T) {
 	db := filepath.Join(t.TempDir(), "orders.db")
-	if err := orders.Create(t.Context(), db, testOrders); err != nil {
+	if err := orders.Create(t.Context(), db, testSizes); err != nil {
 		t.Fatal(err)
 	}
 	store, err := orders.Open(t.Context(), db)

@@ -48,6 +48,11 @@ func TestUsageErrors(t *testing.T) {
 		{"noisy extra", []string{`unexpected argument "extra"`}},
 		{"serve -spillway maybe", []string{`-spillway is "maybe", must be on or off`}},
 		{"serve -nonsense", []string{"not defined: -nonsense"}},
+		{"-customers -1", []string{"-customers is -1, must be 0 or 4 to 2000"}},
+		{"-target http://x -request GET -customers 9", []string{"-customers is for our own service"}},
+		{"noisy -customers 3", []string{"-customers is 3"}},
+		{"serve -customers 5000", []string{"-customers is 5000"}},
+		{"serve -customers 50 -db x", []string{"-customers is for a new database"}},
 		{"serve extra", []string{`unexpected argument "extra"`}},
 	} {
 		var stdout, stderr bytes.Buffer
@@ -67,9 +72,9 @@ func TestUsageErrors(t *testing.T) {
 
 func TestHelp(t *testing.T) {
 	for args, flags := range map[string][]string{
-		"-help":       {"-target", "-request", "-requests", "-rates", "-duration", "-deadline", "-seed", "-out", "-json", "-quick"},
-		"noisy -help": {"-pairs", "-load", "-duration", "-deadline", "-seed"},
-		"serve -help": {"-addr", "-admin", "-spillway", "-db"},
+		"-help":       {"-target", "-request", "-requests", "-rates", "-duration", "-deadline", "-seed", "-out", "-json", "-quick", "-customers"},
+		"noisy -help": {"-pairs", "-load", "-duration", "-deadline", "-seed", "-customers"},
+		"serve -help": {"-addr", "-admin", "-spillway", "-db", "-customers"},
 	} {
 		var stderr bytes.Buffer
 		if code := run(strings.Fields(args), strings.NewReader(""), &stderr, &stderr); code != exitOK {

@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"github.com/spillway-go/spillway/examples/shedcurve/load"
-	"github.com/spillway-go/spillway/examples/shedcurve/orders"
 	"github.com/spillway-go/spillway/examples/shedcurve/report"
 )
 
@@ -24,6 +23,8 @@ type noisyConfig struct {
 	duration time.Duration
 	deadline time.Duration
 	seed     uint64
+
+	customers int
 }
 
 func parseNoisy(args []string, stderr io.Writer) (noisyConfig, error) {
@@ -35,10 +36,11 @@ func parseNoisy(args []string, stderr io.Writer) (noisyConfig, error) {
 	fs.DurationVar(&c.duration, "duration", 6*time.Second, "how long each run is counted")
 	fs.DurationVar(&c.deadline, "deadline", defaultDeadline, "how long a client waits for its answer")
 	fs.Uint64Var(&c.seed, "seed", 1, "of arrivals and requests")
+	customersFlag(fs, &c.customers)
 	if err := parseFlags(fs, args); err != nil {
 		return c, err
 	}
-	var errs []error
+	errs := []error{checkCustomers(c.customers)}
 	if c.pairs < 1 || c.pairs > 100 {
 		errs = append(errs, fmt.Errorf("-pairs is %d, must be 1 to 100", c.pairs))
 	}
@@ -61,15 +63,19 @@ func (p noisyPair) change() float64 {
 func runNoisy(ctx context.Context, c noisyConfig, stdout, stderr io.Writer) error {
 	bar := startProgress(stderr, time.Duration(2*c.pairs)*(c.duration*7/5+pointRest)+4*time.Second)
 	defer bar.stop()
-	quiet, err := load.NewMix(append(pageRequests(orders.Orders, quietTenant), exportRequests(quietTenant)...)...)
+	sizes, err := sizesFor(ctx, c.customers)
 	if err != nil {
 		return err
 	}
-	noisy, err := load.NewMix(exportRequests(func(*rand.Rand) string { return noisyTenant })...)
+	quiet, err := load.NewMix(append(pageRequests(sizes, quietTenant), exportRequests(sizes, quietTenant)...)...)
 	if err != nil {
 		return err
 	}
-	a, err := startArm(ctx, report.ArmOn, orders.Orders)
+	noisy, err := load.NewMix(exportRequests(sizes, func(*rand.Rand) string { return noisyTenant })...)
+	if err != nil {
+		return err
+	}
+	a, err := startArm(ctx, report.ArmOn, sizes)
 	if err != nil {
 		return err
 	}

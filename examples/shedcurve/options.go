@@ -19,7 +19,7 @@ import (
 // options are what the flags say, checked.
 type options struct {
 	target   string    // URL of somebody's own service; empty: start our own
-	mix      *load.Mix // what to request
+	mix      *load.Mix // what to request; nil: what our own service is for
 	rates    []float64 // multiples of capacity, rising
 	warmUp   time.Duration
 	duration time.Duration
@@ -28,7 +28,7 @@ type options struct {
 	seed     uint64
 	out      string
 	json     bool
-	orders   int // to seed our own service with
+	sizes    orders.Sizes // of our own service; zero: as fits this machine
 }
 
 // Of the default run: sixteen points and the capacity within two minutes, with room for some repeats.
@@ -70,6 +70,8 @@ func parseOptions(args []string, stderr io.Writer) (options, error) {
 		requests []string
 		file     string
 		quick    bool
+
+		customers int
 	)
 	fs := flag.NewFlagSet("shedcurve", flag.ContinueOnError)
 	fs.SetOutput(stderr)
@@ -87,11 +89,15 @@ func parseOptions(args []string, stderr io.Writer) (options, error) {
 	fs.Uint64Var(&o.seed, "seed", 1, "of arrivals and requests")
 	fs.StringVar(&o.out, "out", ".", "`folder` to write the report's files to")
 	fs.BoolVar(&o.json, "json", false, "print the report as JSON instead of a table")
+	customersFlag(fs, &customers)
 	fs.BoolVar(&quick, "quick", false, "fewer loads for a shorter time: under 30 s")
 	if err := parseFlags(fs, args); err != nil {
 		return o, err
 	}
-	o.window, o.orders = defaultWindow, orders.Orders
+	o.window = defaultWindow
+	if customers > 0 {
+		o.sizes = orders.SizesOf(customers)
+	}
 	if quick {
 		given := map[string]bool{}
 		fs.Visit(func(f *flag.Flag) { given[f.Name] = true })
@@ -105,10 +111,13 @@ func parseOptions(args []string, stderr io.Writer) (options, error) {
 	}
 	o.warmUp = o.duration / 4
 
-	var errs [3]error
+	var errs [4]error
 	o.rates, errs[0] = parseRates(rates)
 	errs[1] = o.check()
 	o.mix, errs[2] = parseMix(o.target, requests, file)
+	if errs[3] = checkCustomers(customers); customers != 0 && o.target != "" {
+		errs[3] = errors.New("-customers is for our own service, not for -target")
+	}
 	return o, errors.Join(errs[:]...)
 }
 
@@ -140,14 +149,14 @@ func parseRates(s string) ([]float64, error) {
 	return slices.Compact(rates), nil
 }
 
-// parseMix reads what to request of target; of our own service that is fixed.
+// parseMix reads what to request of target; it is nil for our own service.
 func parseMix(target string, lines []string, file string) (*load.Mix, error) {
 	described := len(lines) > 0 || file != ""
 	switch {
 	case target == "" && described:
 		return nil, errors.New("-request and -requests describe requests to -target, which is missing")
 	case target == "":
-		return load.NewMix(orderRequests(orders.Orders)...)
+		return nil, nil
 	case !described:
 		return nil, errors.New("-target needs -request or -requests")
 	}

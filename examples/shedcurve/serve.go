@@ -23,6 +23,7 @@ type serveConfig struct {
 	addr, admin string
 	spillway    bool
 	db          string // made by orders.Create; empty: a temporary one
+	customers   int    // of a temporary one; 0: as fits this machine
 	child       bool
 }
 
@@ -41,9 +42,16 @@ func parseServe(args []string, stderr io.Writer) (serveConfig, error) {
 	fs.StringVar(&c.admin, "admin", "127.0.0.1:0", "`address` for usage, reset and profiles; anybody who reaches it can reset the data")
 	fs.StringVar(&spillway, "spillway", "on", "`on or off`: with or without Spillway before the same handler")
 	fs.StringVar(&c.db, "db", "", "database `file` that an earlier run made; empty: a new one in a temporary folder")
+	customersFlag(fs, &c.customers)
 	fs.BoolVar(&c.child, "child", false, "print the addresses as JSON and end when standard input does")
 	if err := parseFlags(fs, args); err != nil {
 		return c, err
+	}
+	if err := checkCustomers(c.customers); err != nil {
+		return c, err
+	}
+	if c.customers != 0 && c.db != "" {
+		return c, errors.New("-customers is for a new database, not for -db")
 	}
 	switch spillway {
 	case "on":
@@ -75,9 +83,14 @@ func serve(ctx context.Context, c serveConfig, stdin io.Reader, stdout, stderr i
 		}
 		defer os.RemoveAll(dir)
 		c.db = filepath.Join(dir, "orders.db")
-		if err := orders.Create(ctx, c.db, orders.Orders); err != nil {
+		sizes, err := sizesFor(ctx, c.customers)
+		if err != nil {
 			return err
 		}
+		if err := orders.Create(ctx, c.db, sizes); err != nil {
+			return err
+		}
+		fmt.Fprintf(stderr, "%d orders of %d customers, %d products\n", sizes.Orders, sizes.Customers, sizes.Products)
 	}
 	store, err := orders.Open(ctx, c.db)
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 // What the generator sends is what the service takes it for: tier, lane and tenant.
 func TestClassifyAgreesWithTheWorkload(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 1))
-	for _, c := range orderRequests(10) {
+	for _, c := range orderRequests(testSizes) {
 		for range 100 {
 			sent := c.Make(r)
 			req := httptest.NewRequestWithContext(t.Context(), sent.Method, sent.Path, strings.NewReader(sent.Body))

@@ -20,28 +20,28 @@ const (
 )
 
 // orderRequests is what the order service is asked for. The kinds cost about the same, so t1 is about a third
-// of the requests and of the work: at twice the capacity all of it fits. seeded is how many orders there are.
-func orderRequests(seeded int) []load.Class {
-	return append(pageRequests(seeded, quietTenant), exportRequests(anyTenant)...)
+// of the requests and of the work: at twice the capacity all of it fits.
+func orderRequests(s orders.Sizes) []load.Class {
+	return append(pageRequests(s, quietTenant), exportRequests(s, anyTenant)...)
 }
 
 // pageRequests are what users wait for.
-func pageRequests(seeded int, tenant func(*rand.Rand) string) []load.Class {
+func pageRequests(s orders.Sizes, tenant func(*rand.Rand) string) []load.Class {
 	return []load.Class{
 		{Name: "GET /orders/{id}", Weight: 25, Tier: "t1", Make: func(r *rand.Rand) load.Request {
-			return load.Request{Method: "GET", Path: fmt.Sprintf("/orders/%d", 1+r.IntN(seeded)), Tenant: tenant(r)}
+			return load.Request{Method: "GET", Path: fmt.Sprintf("/orders/%d", 1+r.IntN(s.Orders)), Tenant: tenant(r)}
 		}},
 		{Name: "POST /orders", Weight: 10, Tier: "t1", Make: func(r *rand.Rand) load.Request {
-			return load.Request{Method: "POST", Path: "/orders", Body: draft(r), Tenant: tenant(r)}
+			return load.Request{Method: "POST", Path: "/orders", Body: draft(s, r), Tenant: tenant(r)}
 		}},
 	}
 }
 
 // exportRequests are what an export asks for, and users now and then.
-func exportRequests(tenant func(*rand.Rand) string) []load.Class {
+func exportRequests(s orders.Sizes, tenant func(*rand.Rand) string) []load.Class {
 	return []load.Class{
 		{Name: "GET /customers/{id}/orders", Weight: 45, Tier: "t2", Make: func(r *rand.Rand) load.Request {
-			return load.Request{Method: "GET", Path: fmt.Sprintf("/customers/%d/orders", 1+r.IntN(orders.Customers)), Tenant: tenant(r)}
+			return load.Request{Method: "GET", Path: fmt.Sprintf("/customers/%d/orders", 1+r.IntN(s.Customers)), Tenant: tenant(r)}
 		}},
 		{Name: "GET /reports/top", Weight: 20, Tier: "t5", Make: func(r *rand.Rand) load.Request {
 			return load.Request{Method: "GET", Path: "/reports/top", Tenant: tenant(r)}
@@ -49,10 +49,10 @@ func exportRequests(tenant func(*rand.Rand) string) []load.Class {
 	}
 }
 
-func draft(r *rand.Rand) string {
-	d := orders.Draft{Customer: 1 + r.IntN(orders.Customers)}
+func draft(s orders.Sizes, r *rand.Rand) string {
+	d := orders.Draft{Customer: 1 + r.IntN(s.Customers)}
 	for range draftLines {
-		d.Lines = append(d.Lines, orders.DraftLine{Product: 1 + r.IntN(orders.Products), Quantity: 1 + r.IntN(3)})
+		d.Lines = append(d.Lines, orders.DraftLine{Product: 1 + r.IntN(s.Products), Quantity: 1 + r.IntN(3)})
 	}
 	text, err := json.Marshal(d)
 	if err != nil {

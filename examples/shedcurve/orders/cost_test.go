@@ -1,15 +1,19 @@
 package orders
 
 import (
+	"maps"
 	"math/rand/v2"
+	"slices"
 	"testing"
+	"time"
 )
 
 // BenchmarkKinds is what the load test's kinds of request cost beside each
 // other: they should differ little, or a count of requests is no measure of work.
+// Nor should it matter that others write meanwhile.
 func BenchmarkKinds(b *testing.B) {
 	path := b.TempDir() + "/orders.db"
-	if err := Create(b.Context(), path, Orders); err != nil {
+	if err := Create(b.Context(), path, SizesOf(trialCustomers)); err != nil {
 		b.Fatal(err)
 	}
 	s, err := Open(b.Context(), path)
@@ -17,26 +21,32 @@ func BenchmarkKinds(b *testing.B) {
 		b.Fatal(err)
 	}
 	defer s.Close()
-	r := rand.New(rand.NewPCG(1, 1))
-	for _, kind := range []struct {
-		name string
-		ask  func() error
-	}{
-		{"order", func() error { _, err := s.Order(b.Context(), 1+r.IntN(Orders)); return err }},
-		{"history", func() error { _, err := s.History(b.Context(), 1+r.IntN(Customers)); return err }},
-		{"place", func() error {
-			_, _, err := s.Place(b.Context(), Draft{Customer: 1 + r.IntN(Customers), Lines: []DraftLine{{1 + r.IntN(Products), 1}, {1 + r.IntN(Products), 2}, {1 + r.IntN(Products), 1}}})
-			return err
-		}},
-		{"report", func() error { _, err := s.Top(b.Context(), latestOrders); return err }},
-		{"gauge", func() error { _, err := s.Gauge(b.Context()); return err }},
-	} {
-		b.Run(kind.name, func(b *testing.B) {
+	kinds := s.kinds(b.Context(), rand.New(rand.NewPCG(1, 1)))
+	kinds["gauge"] = func() error { _, err := s.Gauge(b.Context()); return err }
+	for _, name := range slices.Sorted(maps.Keys(kinds)) {
+		b.Run(name, func(b *testing.B) {
 			for b.Loop() {
-				if err := kind.ask(); err != nil {
+				if err := kinds[name](); err != nil {
 					b.Fatal(err)
 				}
 			}
+		})
+		b.Run(name+" between writes", func(b *testing.B) {
+			var took time.Duration
+			for b.Loop() {
+				conn, err := s.db.Conn(b.Context()) // so that another one writes
+				if err != nil {
+					b.Fatal(err)
+				}
+				err = kinds["place"]()
+				conn.Close()
+				start := time.Now()
+				if err != nil || kinds[name]() != nil {
+					b.Fatal(err)
+				}
+				took += time.Since(start)
+			}
+			b.ReportMetric(float64(took.Nanoseconds())/float64(b.N), "ns/one")
 		})
 	}
 }

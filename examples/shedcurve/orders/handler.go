@@ -9,8 +9,6 @@ import (
 	"strconv"
 )
 
-const latestOrders = 800 // how many orders the report scans
-
 const maxLines = 20 // of an order
 
 // Handler serves the four endpoints from s.
@@ -26,7 +24,7 @@ func Handler(s *Store) *http.ServeMux {
 		place(w, r, s)
 	})
 	mux.HandleFunc("GET /reports/top", func(w http.ResponseWriter, r *http.Request) {
-		top, err := s.Top(r.Context(), latestOrders)
+		top, err := s.Top(r.Context(), s.sizes.latest())
 		reply(w, r, http.StatusOK, top, err)
 	})
 	return mux

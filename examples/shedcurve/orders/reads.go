@@ -13,7 +13,7 @@ type Line struct {
 	Quantity int    `json:"quantity"`
 	Price    int    `json:"price"`
 
-	Related []Count `json:"related,omitempty"` // bought most often together with this one; only the first line has it
+	Related []Count `json:"related,omitempty"` // what this customer buys most often together with this one; only the first line has it
 }
 
 // Order is one order as its page shows it.
@@ -26,6 +26,7 @@ type Order struct {
 	Lines    []Line `json:"lines"`
 	Orders   int    `json:"customer_orders"` // how many orders this customer has made
 	Turnover int    `json:"customer_total"`
+	Today    int    `json:"customer_total_today"` // the same at the prices of today
 }
 
 // Count is a product and how often it was bought.
@@ -81,15 +82,15 @@ func (s *Store) Order(ctx context.Context, id int) (Order, error) {
 	var err error
 	if o.Lines, err = collect(ctx, s.lines, func(r *sql.Rows, l *Line) error {
 		return r.Scan(&l.No, &l.Product, &l.Name, &l.Quantity, &l.Price)
-	}, id); err != nil {
+	}, o.Customer, id); err != nil {
 		return o, err
 	}
-	if err := get(ctx, s.standing, o.Customer)(&o.Orders, &o.Turnover); err != nil {
+	if err := get(ctx, s.standing, o.Customer)(&o.Orders, &o.Turnover, &o.Today); err != nil {
 		return o, err
 	}
 	if len(o.Lines) > 0 {
 		first := &o.Lines[0]
-		first.Related, err = collect(ctx, s.related, func(r *sql.Rows, c *Count) error { return r.Scan(&c.Product, &c.N) }, first.Product)
+		first.Related, err = collect(ctx, s.related, func(r *sql.Rows, c *Count) error { return r.Scan(&c.Product, &c.N) }, o.Customer, first.Product)
 	}
 	return o, err
 }

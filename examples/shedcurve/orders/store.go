@@ -12,8 +12,8 @@ import (
 // Store is the service's database: a pool of connections and its prepared statements. It is safe for
 // concurrent use; make it with Open.
 type Store struct {
-	db     *sql.DB
-	seeded int // orders that were there when it was opened
+	db    *sql.DB
+	sizes Sizes // when it was opened
 
 	order, lines, standing, related, customer, recent, turnover *sql.Stmt
 	topProducts, topCustomers                                   *sql.Stmt
@@ -24,25 +24,29 @@ type Store struct {
 
 const (
 	sqlOrder    = `SELECT o.customer_id, o.month, o.status, c.name FROM orders o JOIN customers c ON c.id = o.customer_id WHERE o.id = ?`
-	sqlLines    = `SELECT l.no, l.product_id, p.name, l.quantity, l.price FROM lines l JOIN products p ON p.id = l.product_id WHERE l.order_id = ? ORDER BY l.no`
-	sqlStanding = `SELECT count(DISTINCT o.id), coalesce(sum(l.quantity * l.price), 0) FROM orders o JOIN lines l ON l.order_id = o.id WHERE o.customer_id = ?`
-	sqlRelated  = `SELECT b.product_id, count(*) AS n FROM lines a JOIN lines b ON b.order_id = a.order_id AND b.product_id <> a.product_id
-		WHERE a.product_id = ? GROUP BY b.product_id ORDER BY n DESC, b.product_id LIMIT 5`
+	sqlLines    = `SELECT l.no, l.product_id, p.name, l.quantity, l.price FROM lines l JOIN products p ON p.id = l.product_id WHERE l.customer_id = ? AND l.order_id = ? ORDER BY l.no`
+	sqlStanding = `SELECT count(DISTINCT l.order_id), coalesce(sum(l.quantity * l.price), 0), coalesce(sum(l.quantity * p.price), 0) FROM lines l
+		JOIN products p ON p.id = l.product_id WHERE l.customer_id = ?`
+	sqlRelated = `SELECT b.product_id, count(*) AS n FROM lines a JOIN lines b ON b.customer_id = a.customer_id AND b.order_id = a.order_id AND b.product_id <> a.product_id
+		WHERE a.customer_id = ? AND a.product_id = ? GROUP BY b.product_id ORDER BY n DESC, b.product_id LIMIT 5`
 	sqlCustomer = `SELECT name, region, turnover FROM customers WHERE id = ?`
-	sqlRecent   = `SELECT o.id, o.status, count(*), sum(l.quantity * l.price) FROM orders o JOIN lines l ON l.order_id = o.id
+	sqlRecent   = `SELECT o.id, o.status, count(*), sum(l.quantity * l.price) FROM orders o JOIN lines l ON l.customer_id = o.customer_id AND l.order_id = o.id
 		WHERE o.customer_id = ? GROUP BY o.id ORDER BY o.id DESC LIMIT 50`
-	sqlTurnover = `SELECT o.month, p.category, sum(l.quantity * l.price) AS total FROM orders o JOIN lines l ON l.order_id = o.id JOIN products p ON p.id = l.product_id
-		WHERE o.customer_id = ? AND o.month >= 14 GROUP BY o.month, p.category ORDER BY total DESC LIMIT 24`
+	sqlTurnover = `SELECT l.month, p.category, sum(l.quantity * l.price) AS total FROM lines l JOIN products p ON p.id = l.product_id
+		WHERE l.customer_id = ? AND l.month >= 12 GROUP BY l.month, p.category ORDER BY total DESC LIMIT 24`
 	// The unary plus keeps SQLite from walking an index on products instead: these two are meant to scan.
-	sqlTopProducts = `SELECT p.id, p.name, t.total FROM (SELECT product_id, sum(quantity * price) AS total FROM lines
-		WHERE order_id > (SELECT max(id) FROM orders) - ? GROUP BY +product_id ORDER BY total DESC LIMIT 20) t
+	sqlTopProducts = `SELECT p.id, p.name, t.total FROM (SELECT l.product_id, sum(l.quantity * l.price) AS total FROM orders o
+		JOIN lines l ON l.customer_id = o.customer_id AND l.order_id = o.id
+		WHERE o.id > (SELECT max(id) FROM orders) - ? GROUP BY +l.product_id ORDER BY total DESC LIMIT 20) t
 		JOIN products p ON p.id = t.product_id ORDER BY t.total DESC`
-	sqlTopCustomers = `SELECT c.id, c.name, t.total FROM (SELECT o.customer_id, sum(l.quantity * l.price) AS total FROM lines l JOIN orders o ON o.id = l.order_id
-		WHERE l.order_id > (SELECT max(id) FROM orders) - ? GROUP BY o.customer_id ORDER BY total DESC LIMIT 20) t
+	sqlTopCustomers = `SELECT c.id, c.name, t.total FROM (SELECT o.customer_id, sum(l.quantity * l.price) AS total FROM orders o
+		JOIN lines l ON l.customer_id = o.customer_id AND l.order_id = o.id
+		WHERE o.id > (SELECT max(id) FROM orders) - ? GROUP BY +o.customer_id ORDER BY total DESC LIMIT 20) t
 		JOIN customers c ON c.id = t.customer_id ORDER BY t.total DESC`
 
+	sqlSizes       = `SELECT (SELECT max(id) FROM orders), (SELECT max(id) FROM customers), (SELECT max(id) FROM products)`
 	sqlAddOrder    = `INSERT INTO orders (customer_id, month, status) VALUES (?, 24, 'open')`
-	sqlAddLine     = `INSERT INTO lines (order_id, no, product_id, quantity, price) VALUES (?, ?, ?, ?, ?)`
+	sqlAddLine     = `INSERT INTO lines (customer_id, order_id, no, month, product_id, quantity, price) VALUES (?, ?, ?, 24, ?, ?, ?)`
 	sqlTakeStock   = `UPDATE products SET stock = stock - ? WHERE id = ? AND stock >= ? RETURNING price`
 	sqlAddTurnover = `UPDATE customers SET turnover = turnover + ? WHERE id = ?`
 )
@@ -68,7 +72,7 @@ func Open(ctx context.Context, path string) (*Store, error) {
 			return nil, errors.Join(fmt.Errorf("orders: opening %s: %w", path, err), db.Close())
 		}
 	}
-	if err := db.QueryRowContext(ctx, "SELECT max(id) FROM orders").Scan(&s.seeded); err != nil {
+	if err := db.QueryRowContext(ctx, sqlSizes).Scan(&s.sizes.Orders, &s.sizes.Customers, &s.sizes.Products); err != nil {
 		return nil, errors.Join(fmt.Errorf("orders: opening %s: %w", path, err), db.Close())
 	}
 	if s.gauge, err = openGauge(ctx, dsn); err != nil {
@@ -86,8 +90,8 @@ func (s *Store) Reset(ctx context.Context) error {
 	}
 	defer conn.Close()
 	for _, text := range []string{
-		fmt.Sprintf("DELETE FROM lines WHERE order_id > %d", s.seeded),
-		fmt.Sprintf("DELETE FROM orders WHERE id > %d", s.seeded),
+		fmt.Sprintf("DELETE FROM lines WHERE order_id > %d", s.sizes.Orders),
+		fmt.Sprintf("DELETE FROM orders WHERE id > %d", s.sizes.Orders),
 		fmt.Sprintf("UPDATE products SET stock = %d WHERE stock <> %[1]d", seededStock),
 		"UPDATE customers SET turnover = 0 WHERE turnover <> 0",
 		"PRAGMA wal_checkpoint(TRUNCATE)",

@@ -31,8 +31,8 @@ func (s *Store) Place(ctx context.Context, d Draft) (id int64, total int, err er
 	if err := get(ctx, s.customer, d.Customer)(&name, &region, &turnover); err != nil {
 		return 0, 0, err
 	}
-	var count, spent int // the customer's standing decides on credit; here everybody has it
-	if err := get(ctx, s.standing, d.Customer)(&count, &spent); err != nil {
+	var count, spent, today int // the customer's standing decides on credit; here everybody has it
+	if err := get(ctx, s.standing, d.Customer)(&count, &spent, &today); err != nil {
 		return 0, 0, err
 	}
 	tx, err := s.db.BeginTx(ctx, nil)
@@ -63,7 +63,7 @@ func (s *Store) write(ctx context.Context, tx *sql.Tx, d Draft) (id int64, total
 		} else if err != nil {
 			return 0, 0, err
 		}
-		if _, err := addLine.ExecContext(ctx, id, i+1, l.Product, l.Quantity, price); err != nil {
+		if _, err := addLine.ExecContext(ctx, d.Customer, id, i+1, l.Product, l.Quantity, price); err != nil {
 			return 0, 0, err
 		}
 		total += price * l.Quantity

@@ -148,6 +148,9 @@ func (r Report) conditions() [][2]string {
 	if !r.StartedAt.IsZero() {
 		c = append(c, [2]string{"started", r.StartedAt.Format("2006-01-02 15:04 MST")})
 	}
+	if r.Customers > 0 {
+		c = append(c, [2]string{"customers", strconv.Itoa(r.Customers)})
+	}
 	if r.GoVersion != "" {
 		c = append(c, [2]string{"built with", r.GoVersion})
 	}

@@ -22,7 +22,8 @@ type Report struct {
 
 	StartedAt time.Time `json:"started_at,omitzero"`
 	GoVersion string    `json:"go_version,omitempty"`
-	Note      string    `json:"note,omitempty"` // for the reader, such as why a run ended early
+	Customers int       `json:"customers,omitempty"` // of the load test's own service: fewer make its requests dearer
+	Note      string    `json:"note,omitempty"`      // for the reader, such as why a run ended early
 }
 
 // Arm is one way of running the service, at every load that was offered.

@@ -1,0 +1,40 @@
+package orders
+
+import (
+	"strings"
+	"testing"
+	"time"
+)
+
+// Twice the work is about half the customers, and absurd wishes end at the bounds.
+func TestFit(t *testing.T) {
+	fit := func(each time.Duration) int {
+		t.Helper()
+		s, err := Fit(t.Context(), t.TempDir(), each)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := s.check(); err != nil || s.Orders != seededOrders {
+			t.Errorf("for %v: %+v, %v", each, s, err)
+		}
+		return s.Customers
+	}
+	if few, many := fit(100*time.Millisecond), fit(25*time.Millisecond); !(few < many) {
+		t.Errorf("%d customers for 100 ms, %d for 25 ms", few, many)
+	}
+	if n := fit(time.Hour); n != LeastCustomers {
+		t.Errorf("for an hour: %d customers, want %d", n, LeastCustomers)
+	}
+	if n := fit(1); n != MostCustomers {
+		t.Errorf("for a nanosecond: %d customers, want %d", n, MostCustomers)
+	}
+}
+
+func TestCreateErrors(t *testing.T) {
+	err := Create(t.Context(), t.TempDir()+"/x.db", Sizes{Orders: 0, Customers: 1, Products: -1})
+	for _, want := range []string{"orders is 0", "customers is 1", "products is -1"} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("error %v does not say %q", err, want)
+		}
+	}
+}
