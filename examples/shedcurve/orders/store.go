@@ -33,7 +33,7 @@ const (
 	sqlRecent   = `SELECT o.id, o.status, count(*), sum(l.quantity * l.price) FROM orders o JOIN lines l ON l.customer_id = o.customer_id AND l.order_id = o.id
 		WHERE o.customer_id = ? GROUP BY o.id ORDER BY o.id DESC LIMIT 50`
 	sqlTurnover = `SELECT l.month, p.category, sum(l.quantity * l.price) AS total FROM lines l JOIN products p ON p.id = l.product_id
-		WHERE l.customer_id = ? AND l.month >= 12 GROUP BY l.month, p.category ORDER BY total DESC LIMIT 24`
+		WHERE l.customer_id = ? AND l.month >= 10 GROUP BY l.month, p.category ORDER BY total DESC LIMIT 24`
 	// The unary plus keeps SQLite from walking an index on products instead: these two are meant to scan.
 	sqlTopProducts = `SELECT p.id, p.name, t.total FROM (SELECT l.product_id, sum(l.quantity * l.price) AS total FROM orders o
 		JOIN lines l ON l.customer_id = o.customer_id AND l.order_id = o.id
@@ -53,7 +53,7 @@ const (
 
 // Open opens the database that Create made at path.
 func Open(ctx context.Context, path string) (*Store, error) {
-	dsn := fmt.Sprintf("file:%s?_txlock=immediate&_pragma=journal_mode(WAL)&_pragma=synchronous(NORMAL)&_pragma=mmap_size(67108864)&_pragma=busy_timeout(%d)",
+	dsn := fmt.Sprintf("file:%s?_txlock=immediate&_pragma=journal_mode(WAL)&_pragma=synchronous(NORMAL)&_pragma=cache_size(-8192)&_pragma=busy_timeout(%d)",
 		url.PathEscape(path), busyTimeout/time.Millisecond)
 	db, err := sql.Open("sqlite", dsn)
 	if err != nil {
