@@ -29,9 +29,15 @@ func (c *Controller) loop() {
 			c.cohorts.Store(cohortEpoch(time.Now()))
 		}
 		wake := c.stepSignals(now)
+		var probing []*lane
 		for _, l := range c.serving() {
-			wake = min(wake, c.turn(l, now))
+			at, began := c.turn(l, now)
+			wake = min(wake, at)
+			if began {
+				probing = append(probing, l)
+			}
 		}
+		c.join(probing, now)
 		if wake < forever {
 			timer.Reset(max(wake-c.now(), 0))
 		} else {
@@ -69,13 +75,29 @@ func (c *Controller) serving() []*lane {
 // loop, for a pause discards what the limit's law was measuring.
 const sleepAfter = 15 * time.Second
 
-// turn does what is due in a lane and returns when it wants to be seen next.
-func (c *Controller) turn(l *lane, now time.Duration) time.Duration {
+// join lets the other lanes measure too when some have begun to.
+func (c *Controller) join(probing []*lane, now time.Duration) {
+	if len(probing) == 0 {
+		return
+	}
+	for _, l := range c.serving() {
+		if slices.Contains(probing, l) {
+			continue
+		}
+		l.mu.Lock()
+		l.mu.core.Join(now)
+		l.mu.Unlock()
+	}
+}
+
+// turn does what is due in a lane. It returns when the lane wants to be seen
+// next, and whether it has begun to measure at a lowered limit.
+func (c *Controller) turn(l *lane, now time.Duration) (at time.Duration, probing bool) {
 	l.mu.Lock()
 	k := l.mu.core
 	if l.mu.asleep {
 		l.mu.Unlock()
-		return forever
+		return forever, false
 	}
 	ticked := l.tickLocked(now)
 	settled := k.Settled()
@@ -84,7 +106,7 @@ func (c *Controller) turn(l *lane, now time.Duration) time.Duration {
 		l.mu.free = nil // what a burst took
 		l.expected.Store(0)
 	}
-	wake := l.mu.wake
+	at, probing = l.mu.wake, ticked && k.ProbeBegan()
 	from, to, why := l.mu.limit, k.Limit(), k.LimitWhy()
 	l.mu.limit = to
 	if from != to { // under the lock, or it could undo what Apply has set since
@@ -99,7 +121,7 @@ func (c *Controller) turn(l *lane, now time.Duration) time.Duration {
 	if from != to && from != 0 && c.opts.hooks.Limit != nil {
 		c.opts.hooks.Limit(LimitMove{Lane: l.name, From: from, To: to, Why: why})
 	}
-	return wake
+	return at, probing
 }
 
 // tickLocked ticks the lane if that is due, else expires its waiters, and sets

@@ -54,6 +54,17 @@ type LimitState struct {
 // Explainer is what a Limit may offer besides.
 type Explainer interface{ State() LimitState }
 
+// Joiner is what a Limit may offer besides, for lanes that may share a back end.
+// What one lane measures at a lowered limit says little while the others take
+// what it leaves: two lanes of one processor then hold each other's requests for
+// part of what a request takes by nature, and their baselines climb.
+type Joiner interface {
+	// Join is called right after a tick in which another lane's law has begun
+	// to measure at a lowered limit, so that this one can do so at the same
+	// time. It may be called at any time and may do nothing.
+	Join(now time.Duration, u Usage)
+}
+
 // LimitConfig configures the inflight limit of a lane. The zero value is the
 // octave law between 1 and 4,000, from 8.
 type LimitConfig struct {

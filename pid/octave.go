@@ -29,6 +29,7 @@ type Octave struct {
 	limit int     // in force: round(exp(lnL)), or half of it in a probe
 
 	win  window
+	prev measured      // the window before; n is 0 before the first
 	last time.Duration // of the last tick
 
 	base    float64 // ln of the baseline, in seconds
@@ -51,6 +52,8 @@ const (
 	octaveUp     = 0.5  // the largest step up, in ln
 	octaveDown   = 0.3  // the largest step down, in ln
 	octaveWindow = time.Second
+
+	baseWindows = 3 // the first of a law: each is the baseline until the next
 )
 
 // NewOctave returns the law at its initial limit. cfg.Fixed and cfg.Law are
@@ -166,7 +169,7 @@ func (o *Octave) abandon(now time.Duration, u Usage) {
 		o.probe.on, o.probe.settling = false, false
 		o.limit = o.round()
 	}
-	o.grow = false
+	o.grow, o.prev = false, measured{}
 	o.win.reset(now, u)
 }
 
@@ -227,7 +230,8 @@ func (o *Octave) closeWindow(now time.Duration, u Usage, el float64) {
 		o.mean = mean
 	}
 	o.mean += 0.3 * (mean - o.mean)
-	if o.windows++; o.windows <= 3 {
+	o.prev = w
+	if o.windows++; o.windows <= baseWindows {
 		o.base = w.y
 	}
 	o.learn(w)

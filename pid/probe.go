@@ -54,9 +54,25 @@ func (o *Octave) wantsProbe(now time.Duration, w measured, g, tau, d float64) bo
 	return w.binding && o.limit > o.cfg.Min && (p.bound >= p.next || stale)
 }
 
+// Join starts a probe because another lane has begun one, unless the limit does
+// not bind or there is nothing to compare with.
+func (o *Octave) Join(now time.Duration, u Usage) {
+	now = max(now, o.last)
+	if o.probe.on || now < o.rest.until || o.limit <= o.cfg.Min {
+		return
+	}
+	ref := o.prev
+	if el := (now - o.win.start).Seconds(); o.win.n >= 20 && el > 0 {
+		ref = o.win.measure(el, u, o.limit)
+	}
+	if ref.n >= 8 && ref.binding && ref.finite() {
+		o.startProbe(now, u, ref)
+	}
+}
+
 func (o *Octave) startProbe(now time.Duration, u Usage, ref measured) {
 	o.probe.on, o.probe.settling = true, true
-	o.probe.ref = ref
+	o.probe.ref, o.prev = ref, measured{}
 	o.probe.settle = min(2*ref.mean, probeSettleMax)
 	o.probe.from = now + seconds(o.probe.settle)
 	o.limit = max(o.cfg.Min, o.limit/2)
@@ -115,6 +131,7 @@ func (o *Octave) endProbe(now time.Duration, u Usage, el float64) {
 
 func (o *Octave) judgeProbe(w measured, dx float64) {
 	p := &o.probe
+	o.windows = max(o.windows, baseWindows) // what was measured on purpose is not to be overwritten by the next window
 	e := math.Log(p.ref.n/p.ref.el/(max(w.n, 0.5)/w.el)) / dx
 	s2 := (1/p.ref.n + 1/max(w.n, 1)) / (dx * dx)
 	e = (0.09*e + 0.6*s2) / (0.09 + s2)

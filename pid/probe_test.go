@@ -189,3 +189,38 @@ func TestProbeThatCannotEnd(t *testing.T) {
 		}
 	})
 }
+
+// Two lanes of one processor: each request takes as long as there are others,
+// whichever lane they are in. Lanes that measure together find out; each by
+// itself would take the other's requests for the back end's nature.
+func TestLanesOfOneBackEndMeasureTogether(t *testing.T) {
+	const alone = 4 * time.Millisecond
+	settle := func(together bool) (inflight int) {
+		lanes := []*lane{newLane(t, pid.LimitConfig{}), newLane(t, pid.LimitConfig{})}
+		probing := make([]bool, len(lanes))
+		lanes[0].run(300*time.Millisecond, flow{rate: 5, service: alone, busy: 0.1}) // or chance would make them coincide
+		for range 120 * int(time.Second/pid.TickPeriod) {
+			total := lanes[0].law.Limit() + lanes[1].law.Limit()
+			for _, l := range lanes {
+				service := time.Duration(total) * alone
+				limit := l.law.Limit()
+				l.run(pid.TickPeriod, flow{rate: float64(limit) / service.Seconds(), service: service, busy: float64(limit), blocked: true, losing: true})
+			}
+			for i, l := range lanes {
+				was := probing[i]
+				if probing[i] = l.law.(pid.Explainer).State().Probing; together && probing[i] && !was {
+					other := lanes[1-i]
+					other.law.(pid.Joiner).Join(other.now, other.use)
+				}
+			}
+		}
+		t.Log(together, lanes[0].law.Limit(), lanes[1].law.Limit())
+		return lanes[0].law.Limit() + lanes[1].law.Limit()
+	}
+	if n := settle(true); n > 5 {
+		t.Errorf("together the lanes settle at %d slots for one processor", n)
+	}
+	if n := settle(false); n < 10 {
+		t.Errorf("lanes that measure by themselves settle at %d slots: they need no Join", n)
+	}
+}

@@ -215,3 +215,42 @@ func TestUsageAddsUp(t *testing.T) {
 		t.Errorf("lost %d, want 3", w.use.Lost)
 	}
 }
+
+// The more of a tier the gate sheds, the shorter one of it may wait; better
+// tiers keep their whole allowance.
+func TestAllowanceShrinksWithTheShareShed(t *testing.T) {
+	allowances := func(ratio float64) (best, boundary time.Duration) {
+		l := newLane(t, pinned(1))
+		for range 100 {
+			l.Offer(1*NumCohorts, 0, false)
+			l.Offer(3*NumCohorts, 0, false)
+			l.Offer(3*NumCohorts+1, 0, false)
+		}
+		l.gate.set(ratio)
+		l.Arrive(0, call(0, 1, 0), 0.5, true)
+		for tier, allowance := range map[int]*time.Duration{1: &best, 3: &boundary} {
+			c := call(tier, 1, 3*time.Second)
+			l.Arrive(0, c, 0.5, true)
+			expect(t, "the slot is taken", c, Waiting, 0)
+			*allowance = c.item.Allowance
+		}
+		return best, boundary
+	}
+	for _, tt := range []struct {
+		ratio          float64
+		best, boundary time.Duration
+	}{
+		{0, time.Second, time.Second},
+		{0.25, time.Second, 750 * ms},
+		{0.5, time.Second, 500 * ms},
+		{0.9, 300 * ms, 300 * ms}, // the boundary is in the best tier
+	} {
+		best, boundary := allowances(tt.ratio)
+		if d := best - tt.best; d.Abs() > ms {
+			t.Errorf("ratio %v: the best tier may wait %v, want %v", tt.ratio, best, tt.best)
+		}
+		if d := boundary - tt.boundary; d.Abs() > ms {
+			t.Errorf("ratio %v: the boundary's tier may wait %v, want %v", tt.ratio, boundary, tt.boundary)
+		}
+	}
+}

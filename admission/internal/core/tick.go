@@ -34,6 +34,8 @@ type ticks struct {
 	lastDone time.Duration // a call came out
 	lastGood time.Duration // with success
 	peakSeen int           // most slots taken in the tick before
+
+	probeBegan bool // in the last tick
 }
 
 type ticksSeen struct {
@@ -67,11 +69,10 @@ func (l *Lane) Tick(now time.Duration, chance float64) {
 		l.tick.busyAt = l.now
 	}
 	l.overdue()
-	l.limit.Tick(l.now, pid.Usage{
-		Area: l.tick.area, Blocked: l.tick.blocked, Lost: l.tick.lost,
-		Deadline: l.deadline(), Chance: chance,
-	})
+	probing := l.law.Probing
+	l.limit.Tick(l.now, l.usage(chance))
 	l.follow()
+	l.tick.probeBegan = l.law.Probing && !probing
 	if dt := l.now - l.tick.gateAt; dt >= pid.RatioPeriod || l.tick.gateAt == 0 {
 		l.tickGate(dt)
 		l.measure(dt)
@@ -79,6 +80,27 @@ func (l *Lane) Tick(now time.Duration, chance float64) {
 	l.tick.peakSeen, l.tick.peak = l.tick.peak, l.inflight
 	l.tick.at, l.tick.inAt = l.now, l.tick.in
 	l.grant()
+}
+
+func (l *Lane) usage(chance float64) pid.Usage {
+	return pid.Usage{
+		Area: l.tick.area, Blocked: l.tick.blocked, Lost: l.tick.lost,
+		Deadline: l.deadline(), Chance: chance,
+	}
+}
+
+// ProbeBegan tells whether the last tick began to measure at a lowered limit.
+// The lane's owner then calls Join of all other lanes: they may share what is
+// behind them.
+func (l *Lane) ProbeBegan() bool { return l.tick.probeBegan }
+
+// Join lets the lane measure too, see [pid.Joiner].
+func (l *Lane) Join(now time.Duration) {
+	if j, ok := l.limit.(pid.Joiner); ok {
+		l.advance(now)
+		j.Join(l.now, l.usage(0))
+		l.follow()
+	}
 }
 
 // TickedAt is when the last tick was.

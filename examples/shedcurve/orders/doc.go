@@ -5,7 +5,7 @@
 //	GET  /orders/{id}             one order: lines, the customer's standing, what else is bought with it
 //	GET  /customers/{id}/orders   a customer's latest orders and his turnover by month
 //	POST /orders                  a transaction: price the lines, take the stock, write the order
-//	GET  /reports/top             scans with GROUP BY: best products and customers among the latest orders
+//	GET  /reports/top             scans with GROUP BY: best products, customers, categories and regions among the latest orders
 //
 // Every endpoint takes several statements, each with a connection of the pool for itself, as handlers do that
 // were written one query at a time. That is what makes an overloaded service waste its work: a request waits

@@ -205,6 +205,27 @@ func TestTop(t *testing.T) {
 	}
 }
 
+// Every line of the latest orders is in one region.
+func TestTopRegions(t *testing.T) {
+	var all, regions int
+	if err := store.db.QueryRowContext(t.Context(), "SELECT sum(quantity * price) FROM lines WHERE order_id > ?", testOrders-500).Scan(&all); err != nil {
+		t.Fatal(err)
+	}
+	top, err := store.Top(t.Context(), 500)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, b := range top.Regions {
+		regions += b.Total
+	}
+	if regions != all || len(top.Regions) != 12 {
+		t.Errorf("%d regions with %d, want 12 with %d", len(top.Regions), regions, all)
+	}
+	if len(top.Categories) != 20 || top.Categories[0].Total < top.Categories[19].Total {
+		t.Errorf("categories are not the best first: %+v", top.Categories)
+	}
+}
+
 func TestDeadline(t *testing.T) {
 	var left time.Duration
 	var has bool

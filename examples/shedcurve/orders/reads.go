@@ -35,17 +35,19 @@ type Count struct {
 	N       int `json:"n"`
 }
 
-// Best is a product or customer and its turnover.
+// Best is a product, customer, category or region and its turnover.
 type Best struct {
-	ID    int    `json:"id"`
+	ID    int    `json:"id,omitempty"` // of a product or customer
 	Name  string `json:"name"`
 	Total int    `json:"total"`
 }
 
 // Top is the report on the latest orders.
 type Top struct {
-	Products  []Best `json:"products"`
-	Customers []Best `json:"customers"`
+	Products   []Best `json:"products"`
+	Customers  []Best `json:"customers"`
+	Categories []Best `json:"categories"`
+	Regions    []Best `json:"regions"`
 }
 
 // Summary is one order in a customer's list.
@@ -111,12 +113,16 @@ func (s *Store) History(ctx context.Context, customer int) (History, error) {
 	return h, err
 }
 
-// Top reads the best products and customers, by turnover, among so many latest orders.
+// Top reads the best products, customers, categories and regions, by turnover, among so many latest orders.
 func (s *Store) Top(ctx context.Context, latest int) (t Top, err error) {
 	scan := func(r *sql.Rows, b *Best) error { return r.Scan(&b.ID, &b.Name, &b.Total) }
-	if t.Products, err = collect(ctx, s.topProducts, scan, latest); err != nil {
-		return t, err
+	for _, part := range []struct {
+		stmt *sql.Stmt
+		best *[]Best
+	}{{s.topProducts, &t.Products}, {s.topCustomers, &t.Customers}, {s.topCategories, &t.Categories}, {s.topRegions, &t.Regions}} {
+		if *part.best, err = collect(ctx, part.stmt, scan, latest); err != nil {
+			return t, err
+		}
 	}
-	t.Customers, err = collect(ctx, s.topCustomers, scan, latest)
-	return t, err
+	return t, nil
 }

@@ -16,7 +16,7 @@ type Store struct {
 	sizes Sizes // when it was opened
 
 	order, lines, standing, related, customer, recent, turnover *sql.Stmt
-	topProducts, topCustomers                                   *sql.Stmt
+	topProducts, topCustomers, topCategories, topRegions        *sql.Stmt
 	addOrder, addLine, takeStock, addTurnover                   *sql.Stmt
 
 	gauge *gauge
@@ -34,7 +34,7 @@ const (
 		WHERE o.customer_id = ? GROUP BY o.id ORDER BY o.id DESC LIMIT 50`
 	sqlTurnover = `SELECT l.month, p.category, sum(l.quantity * l.price) AS total FROM lines l JOIN products p ON p.id = l.product_id
 		WHERE l.customer_id = ? AND l.month >= 10 GROUP BY l.month, p.category ORDER BY total DESC LIMIT 24`
-	// The unary plus keeps SQLite from walking an index on products instead: these two are meant to scan.
+	// The unary plus keeps SQLite from walking an index on products instead: these are meant to scan.
 	sqlTopProducts = `SELECT p.id, p.name, t.total FROM (SELECT l.product_id, sum(l.quantity * l.price) AS total FROM orders o
 		JOIN lines l ON l.customer_id = o.customer_id AND l.order_id = o.id
 		WHERE o.id > (SELECT max(id) FROM orders) - ? GROUP BY +l.product_id ORDER BY total DESC LIMIT 20) t
@@ -43,6 +43,12 @@ const (
 		JOIN lines l ON l.customer_id = o.customer_id AND l.order_id = o.id
 		WHERE o.id > (SELECT max(id) FROM orders) - ? GROUP BY +o.customer_id ORDER BY total DESC LIMIT 20) t
 		JOIN customers c ON c.id = t.customer_id ORDER BY t.total DESC`
+	sqlTopCategories = `SELECT 0, p.category, sum(l.quantity * l.price) AS total FROM orders o
+		JOIN lines l ON l.customer_id = o.customer_id AND l.order_id = o.id JOIN products p ON p.id = l.product_id
+		WHERE o.id > (SELECT max(id) FROM orders) - ? GROUP BY p.category ORDER BY total DESC LIMIT 20`
+	sqlTopRegions = `SELECT 0, c.region, sum(l.quantity * l.price) AS total FROM orders o
+		JOIN lines l ON l.customer_id = o.customer_id AND l.order_id = o.id JOIN customers c ON c.id = o.customer_id
+		WHERE o.id > (SELECT max(id) FROM orders) - ? GROUP BY c.region ORDER BY total DESC LIMIT 20`
 
 	sqlSizes       = `SELECT (SELECT max(id) FROM orders), (SELECT max(id) FROM customers), (SELECT max(id) FROM products)`
 	sqlAddOrder    = `INSERT INTO orders (customer_id, month, status) VALUES (?, 24, 'open')`
@@ -64,7 +70,7 @@ func Open(ctx context.Context, path string) (*Store, error) {
 	s := &Store{db: db}
 	for text, stmt := range map[string]**sql.Stmt{
 		sqlOrder: &s.order, sqlLines: &s.lines, sqlStanding: &s.standing, sqlRelated: &s.related,
-		sqlCustomer: &s.customer, sqlRecent: &s.recent, sqlTurnover: &s.turnover, sqlTopProducts: &s.topProducts, sqlTopCustomers: &s.topCustomers,
+		sqlCustomer: &s.customer, sqlRecent: &s.recent, sqlTurnover: &s.turnover, sqlTopProducts: &s.topProducts, sqlTopCustomers: &s.topCustomers, sqlTopCategories: &s.topCategories, sqlTopRegions: &s.topRegions,
 		sqlAddOrder: &s.addOrder, sqlAddLine: &s.addLine,
 		sqlTakeStock: &s.takeStock, sqlAddTurnover: &s.addTurnover,
 	} {
