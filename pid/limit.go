@@ -78,12 +78,11 @@ type LimitConfig struct {
 	Min int `json:"min"`
 	// Max is the ceiling. Zero: 4,000.
 	Max int `json:"max"`
-	// Law is how it is tuned. Empty: "octave".
+	// Law is how it is tuned: "octave", "aimd", "gradient2" or "vegas"; empty:
+	// "octave". The others are there for comparison with what is known
+	// elsewhere: in simulation none of them came near it (see package sim).
 	Law string `json:"law"`
 }
-
-// limitLaws names what LimitConfig.Law may be.
-var limitLaws = []string{"octave"}
 
 // maxLimit bounds Max and Fixed: a million slots is no limit any more.
 const maxLimit = 1_000_000
@@ -138,7 +137,8 @@ func (c LimitConfig) Validate() error {
 	return errors.Join(errs...)
 }
 
-// NewLimit returns the law that cfg asks for.
+// NewLimit returns the law that cfg asks for. The error is that of
+// cfg.Validate.
 func NewLimit(cfg LimitConfig) (Limit, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
@@ -146,7 +146,7 @@ func NewLimit(cfg LimitConfig) (Limit, error) {
 	if cfg.Fixed > 0 {
 		return fixed(cfg.Fixed), nil
 	}
-	return NewOctave(cfg)
+	return newTunable(cfg)
 }
 
 // Retune returns the law that cfg asks for in place of l. The same law goes on
@@ -157,12 +157,15 @@ func Retune(l Limit, cfg LimitConfig) (Limit, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
-	if o, ok := l.(*Octave); ok && cfg.Fixed == 0 {
-		return o, o.setConfig(cfg)
+	if l == nil || cfg.Fixed > 0 {
+		return NewLimit(cfg)
 	}
-	next, err := NewLimit(cfg)
-	if o, ok := next.(*Octave); ok && l != nil {
-		o.startAt(l.Limit())
+	if t, ok := l.(tunable); ok && t.config().Law == cfg.WithDefaults().Law {
+		return t, t.setConfig(cfg)
+	}
+	next, err := newTunable(cfg)
+	if err == nil {
+		next.startAt(l.Limit())
 	}
 	return next, err
 }

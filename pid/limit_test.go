@@ -29,7 +29,7 @@ func ExampleNewLimit() {
 }
 
 func TestLimitConfigValidate(t *testing.T) {
-	const lawRule = "must be one of octave"
+	const lawRule = "must be one of octave, aimd, gradient2, vegas"
 	for name, tc := range map[string]struct {
 		cfg  pid.LimitConfig
 		want string // all lines; "" when valid
@@ -37,6 +37,7 @@ func TestLimitConfigValidate(t *testing.T) {
 		"zero":                    {pid.LimitConfig{}, ""},
 		"pinned":                  {pid.LimitConfig{Fixed: 50}, ""},
 		"all given":               {pid.LimitConfig{Initial: 20, Min: 4, Max: 100, Law: "octave"}, ""},
+		"another law":             {pid.LimitConfig{Law: "vegas"}, ""},
 		"one value":               {pid.LimitConfig{Initial: 5, Min: 5, Max: 5}, ""},
 		"max below default start": {pid.LimitConfig{Max: 4}, ""},
 		"min above default start": {pid.LimitConfig{Min: 100}, ""},
@@ -145,4 +146,33 @@ func TestRetuneKeepsWhatWasLearned(t *testing.T) {
 	// The limit was never used to the full since: headroom lets it go.
 	l.run(90*time.Second, flow{rate: 100, service: 10 * time.Millisecond, busy: 1})
 	l.limitIs("after 90 s of little use", 8, 8)
+}
+
+// From one law to another the limit stays where it was, within the bounds.
+func TestRetuneToAnotherLaw(t *testing.T) {
+	for _, from := range laws {
+		for _, to := range laws {
+			l := newLane(t, pid.LimitConfig{Law: from.name})
+			l.run(20*time.Second, flow{rate: 100, service: 10 * time.Millisecond, busy: 8, blocked: true})
+			was, baseline := l.law.Limit(), l.state().Baseline
+			for _, cfg := range []pid.LimitConfig{
+				{Law: to.name},
+				{Law: to.name, Max: 1000},
+				{Law: to.name, Max: 6},
+				{Law: to.name, Min: 50},
+			} {
+				law, err := pid.Retune(l.law, cfg)
+				if err != nil {
+					t.Fatal(err)
+				}
+				l.law = law
+				want := min(max(was, cfg.Min), cfg.WithDefaults().Max)
+				l.limitIs(from.name+" to "+to.name, want, want)
+				if got := l.state().Baseline; from.name == to.name && got != baseline {
+					t.Errorf("%s: baseline went from %v to %v with %+v", from.name, baseline, got, cfg)
+				}
+				was = want
+			}
+		}
+	}
 }

@@ -84,6 +84,8 @@ func (c LimitConfig) control() Config {
 	}
 }
 
+func (o *Octave) config() LimitConfig { return o.cfg }
+
 // setConfig puts new bounds into force; what was learned stays.
 func (o *Octave) setConfig(cfg LimitConfig) error {
 	cfg = cfg.WithDefaults()
@@ -121,13 +123,7 @@ func (o *Octave) Observe(s Sample) {
 	if o.probe.settling {
 		return
 	}
-	switch {
-	case s.Overload:
-		o.win.bad++
-	case s.Service < 0:
-	default:
-		o.win.add(max(s.Service, time.Microsecond).Seconds(), max(s.Inflight, 1))
-	}
+	o.win.observe(s)
 }
 
 // Tick closes the window when it is full and moves the limit. A gap between
@@ -138,7 +134,7 @@ func (o *Octave) Observe(s Sample) {
 func (o *Octave) Tick(now time.Duration, u Usage) {
 	now = max(now, o.last)
 	gap := now - o.last
-	if o.last < 0 || gap > max(time.Second, 4*TickPeriod) {
+	if o.last < 0 || gap > longestGap {
 		o.abandon(now, u)
 		return
 	}

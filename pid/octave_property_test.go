@@ -1,8 +1,6 @@
 package pid_test
 
 import (
-	"math"
-	"math/rand/v2"
 	"testing"
 	"time"
 
@@ -77,74 +75,5 @@ func TestOctaveAtTenRequestsASecond(t *testing.T) {
 	for range 6 {
 		l.runAs(20*time.Second, servers(4, 400*ms))
 		l.limitIs("10/s", 3, 8)
-	}
-}
-
-// wild feeds anything.
-func wild(r *rand.Rand, l *lane) {
-	services := []time.Duration{-1, 0, 1, time.Microsecond, ms, 100 * ms, time.Second, time.Minute, math.MinInt64}
-	inflights := []int{-5, 0, 1, 7, 100, 1e6, math.MaxInt}
-	for range r.IntN(60) { // none, few or a flood
-		l.law.Observe(pid.Sample{
-			Service: services[r.IntN(len(services))], Inflight: inflights[r.IntN(len(inflights))],
-			Overload: r.IntN(3) == 0,
-		})
-	}
-	switch r.IntN(20) {
-	case 0:
-		l.now -= time.Duration(r.Int64N(int64(time.Minute)))
-	case 1:
-		l.now += time.Duration(r.Int64N(int64(time.Hour)))
-	default:
-		l.now += time.Duration(r.Int64N(int64(200 * ms)))
-	}
-	l.use.Blocked += uint64(r.IntN(2))
-	l.use.Lost += uint64(r.IntN(2))
-	l.use.Chance = r.Float64()
-	l.use.Deadline = []time.Duration{0, -1, 1, time.Second, math.MaxInt64}[r.IntN(5)]
-	area := l.use.Area
-	switch r.IntN(10) {
-	case 0:
-		l.use.Area = []float64{math.NaN(), math.Inf(1), math.Inf(-1), -1e300, 1e300}[r.IntN(5)]
-	default:
-		l.use.Area += float64(l.law.Limit()) * 0.2 * r.Float64()
-		area = l.use.Area
-	}
-	l.law.Tick(l.now, l.use)
-	l.use.Area = area
-}
-
-// Whatever is fed, the limit keeps to its bounds, holds without data, and finds
-// a sane back end again.
-func TestOctaveProperties(t *testing.T) {
-	const seed = 5
-	r := rand.New(rand.NewPCG(seed, seed))
-	for run := range 60 {
-		cfg := pid.LimitConfig{Min: 1 + r.IntN(3), Max: 100 + r.IntN(4000)}
-		l := newLane(t, cfg)
-		for range 1000 {
-			wild(r, l)
-			s := l.state()
-			if got := l.law.Limit(); got < cfg.Min || got > cfg.Max || s.Baseline < 0 || s.Latency < 0 {
-				t.Fatalf("run %d: limit %d out of [%d, %d], %+v", run, got, cfg.Min, cfg.Max, s)
-			}
-		}
-		l.now += time.Hour // past whatever the clock has been at
-		l.run(time.Second, flow{})
-		was := l.law.Limit()
-		l.run(30*time.Second, flow{busy: 5, blocked: true})
-		l.limitIs("nothing came out", was, was)
-
-		l.use.Deadline = time.Second
-		for end := l.now + 3*time.Minute; l.now < end || l.state().Probing; {
-			l.runAs(l.step, servers(40, 100*ms))
-		}
-		l.limitIs("a sane back end", 36, 80)
-		if got := l.state().Baseline; !closeTo(got, 100*ms, 0.5) {
-			t.Errorf("run %d: baseline is %v, want about 100ms", run, got)
-		}
-		if t.Failed() {
-			t.Fatalf("run %d of seed %d", run, seed)
-		}
 	}
 }

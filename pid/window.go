@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// window gathers what happens between two decisions of the octave law.
+// window gathers what happens between two decisions of a law.
 type window struct {
 	start time.Duration
 	from  Usage // totals at its start
@@ -19,6 +19,23 @@ type window struct {
 }
 
 func (w *window) reset(now time.Duration, u Usage) { *w = window{start: now, from: u} }
+
+// longestGap between ticks: after a longer one (an idle owner, a suspended
+// machine) a window is worth nothing, since it was not one load all the while.
+const longestGap = max(time.Second, 4*TickPeriod)
+
+// observe takes in a finished request but for its inflight, which counts where
+// its service time does not. Service times below a microsecond count as one,
+// negative ones are dropped.
+func (w *window) observe(s Sample) {
+	switch {
+	case s.Overload:
+		w.bad++
+	case s.Service < 0:
+	default:
+		w.add(max(s.Service, time.Microsecond).Seconds(), max(s.Inflight, 1))
+	}
+}
 
 func (w *window) add(service float64, inflight int) {
 	y := ln(service)
@@ -41,6 +58,9 @@ func ln(x float64) float64 {
 	z := s * s
 	return float64(exp)*math.Ln2 + 2*s*(1+z*(1./3+z*(1./5+z*(1./7))))
 }
+
+// mean service time, in seconds.
+func (w *window) mean() float64 { return w.sl / float64(w.n) }
 
 // failed is the share of overload among what came out.
 func (w *window) failed() float64 {
