@@ -129,6 +129,20 @@ func TestLawForgetsOverAGap(t *testing.T) {
 	}
 }
 
+// A clock that stands an hour back at every other tick slows a law down, no more.
+func TestLawBearsAClockThatGoesBack(t *testing.T) {
+	for _, law := range laws {
+		t.Run(law.name, func(t *testing.T) {
+			l := newLane(t, pid.LimitConfig{Law: law.name})
+			for range 60 * 20 {
+				l.runAs(l.step, servers(40, 100*ms))
+				l.law.Tick(l.now-time.Hour, l.use)
+			}
+			l.limitIs("after a minute", 25, 4000)
+		})
+	}
+}
+
 // An idle lane keeps its limit for hours, a trickle of requests too.
 func TestLawHoldsWhenIdle(t *testing.T) {
 	for _, law := range laws {
@@ -149,11 +163,11 @@ func TestLawCutsWhenAllFailsAndComesBack(t *testing.T) {
 			l := newLane(t, pid.LimitConfig{Law: law.name})
 			l.runAs(2*time.Minute, impatient)
 			was := l.law.Limit()
-			l.runAs(2*time.Minute, func(limit int) flow {
+			l.runAs(10*time.Minute, func(limit int) flow {
 				return flow{overload: 50, service: time.Second, busy: float64(limit), blocked: true, losing: true}
 			})
 			l.limitIs("everything times out", 1, max(was/3, 10))
-			l.runAs(2*time.Minute, impatient)
+			l.runAs(5*time.Minute, impatient)
 			l.limitIs("and recovers", 30, 4000)
 		})
 	}

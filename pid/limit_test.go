@@ -168,6 +168,9 @@ func TestRetuneToAnotherLaw(t *testing.T) {
 				l.law = law
 				want := min(max(was, cfg.Min), cfg.WithDefaults().Max)
 				l.limitIs(from.name+" to "+to.name, want, want)
+				if got := l.state().Why; from.name != to.name && cfg.Max == 0 && cfg.Min == 0 && got != "start" {
+					t.Errorf("%s to %s: %q is of the old law", from.name, to.name, got)
+				}
 				if got := l.state().Baseline; from.name == to.name && got != baseline {
 					t.Errorf("%s: baseline went from %v to %v with %+v", from.name, baseline, got, cfg)
 				}

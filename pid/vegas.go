@@ -35,7 +35,7 @@ func (v *vegas) baseline() float64 { return v.least }
 
 func (v *vegas) next(limit float64, w *window, chance float64) (float64, string) {
 	step := max(1, math.Floor(math.Log10(limit)))
-	if w.bad > 0 && w.n == 0 {
+	if w.n == 0 {
 		return limit - step, "cut: overload"
 	}
 	service := w.mean()
