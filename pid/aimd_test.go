@@ -21,8 +21,8 @@ func TestAIMDTimeline(t *testing.T) {
 		{100, 0, 6, 13, "grow: no overload"}, // success by success it would stop there
 		{0, 1, 13, 11, "cut: overload"},      // 11.7
 		{0, 1, 13, 10, "cut: overload"},      // 10.53
-		{0, 3, 13, 7, "cut: overload"},       // one each is more than a tenth
-		{3, 0, 13, 10, "grow: no overload"},
+		{0, 6, 13, 4, "cut: overload"},       // one each is more than a tenth
+		{6, 0, 13, 10, "grow: no overload"},
 		{0, 0, 13, 10, "grow: no overload"}, // nothing came out
 		{20, 1, 50, 27, "grow: more success than overload takes away"},
 		{1, 1, 50, 25, "cut: overload"},

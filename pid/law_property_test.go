@@ -167,6 +167,9 @@ func TestLawCutsWhenAllFailsAndComesBack(t *testing.T) {
 				return flow{overload: 50, service: time.Second, busy: float64(limit), blocked: true, losing: true}
 			})
 			l.limitIs("everything times out", 1, max(was/3, 10))
+			if got := l.state().Baseline; got < 0 || got > time.Minute {
+				t.Errorf("baseline is %v", got)
+			}
 			l.runAs(5*time.Minute, impatient)
 			l.limitIs("and recovers", 30, 4000)
 		})
