@@ -9,7 +9,7 @@ import (
 // A slot more for each success while half of the limit is used, a tenth less,
 // and at least one, for each overload.
 func TestAIMDTimeline(t *testing.T) {
-	l := newLane(t, pid.LimitConfig{Law: "aimd", Max: 60})
+	l := newLane(t, pid.LimitConfig{Law: "aimd", Initial: 8, Max: 60})
 	for i, step := range []struct {
 		good, bad, inflight int // since the last tick
 		limit               int

@@ -8,7 +8,7 @@ import (
 )
 
 func TestGradient2Timeline(t *testing.T) {
-	l := newLane(t, pid.LimitConfig{Law: "gradient2"})
+	l := newLane(t, pid.LimitConfig{Law: "gradient2", Initial: 8})
 	for _, step := range []struct {
 		what    string
 		seconds int
@@ -34,7 +34,7 @@ func TestGradient2Timeline(t *testing.T) {
 }
 
 func TestGradient2HoldsWhenNotHalfUsed(t *testing.T) {
-	l := newLane(t, pid.LimitConfig{Law: "gradient2"})
+	l := newLane(t, pid.LimitConfig{Law: "gradient2", Initial: 8})
 	l.run(time.Minute, flow{rate: 100, service: 30 * ms, busy: 3})
 	if got, why := l.law.Limit(), l.state().Why; got != 8 || why != "hold: the limit is not half used" {
 		t.Errorf("limit %d, %q", got, why)
@@ -43,14 +43,14 @@ func TestGradient2HoldsWhenNotHalfUsed(t *testing.T) {
 
 // What a second brings is a window if it is ten samples; fewer wait for more.
 func TestGradient2AtFewRequests(t *testing.T) {
-	l := newLane(t, pid.LimitConfig{Law: "gradient2"})
+	l := newLane(t, pid.LimitConfig{Law: "gradient2", Initial: 8})
 	l.runAs(20*time.Second, full(4, 100*ms)) // ten samples in 2.5 s
 	l.limitIs("eight windows", 14, 14)
 }
 
 // Its known weakness: the long mean takes standing overload for normal.
 func TestGradient2CreepsUpUnderOverload(t *testing.T) {
-	l := newLane(t, pid.LimitConfig{Law: "gradient2"})
+	l := newLane(t, pid.LimitConfig{Law: "gradient2", Initial: 8})
 	l.runAs(5*time.Minute, servers(40, 100*ms))
 	l.limitIs("five minutes", 40, 120)
 	was := l.law.Limit()

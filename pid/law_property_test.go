@@ -147,7 +147,7 @@ func TestLawBearsAClockThatGoesBack(t *testing.T) {
 func TestLawHoldsWhenIdle(t *testing.T) {
 	for _, law := range laws {
 		t.Run(law.name, func(t *testing.T) {
-			l := newLane(t, pid.LimitConfig{Law: law.name})
+			l := newLane(t, pid.LimitConfig{Law: law.name, Initial: 8})
 			l.run(2*time.Hour, flow{})
 			l.limitIs("idle", 8, 8)
 			l.run(2*time.Hour, flow{rate: 20, service: 50 * ms, busy: 1})

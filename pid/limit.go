@@ -70,9 +70,10 @@ type Joiner interface {
 type LimitConfig struct {
 	// Fixed pins the limit. Zero: it is tuned.
 	Fixed int `json:"fixed"`
-	// Initial is where the tuner starts. Zero: 8, within Min and Max. Too high
-	// overwhelms a small back end before the first measurement, too low is
-	// slow to reach a large one; 6 to 12 made no difference in simulation.
+	// Initial is where the tuner starts. Zero: 8, or the 20 that laws other than
+	// octave were published with, within Min and Max. Too high overwhelms a
+	// small back end before the first measurement, too low is slow to reach a
+	// large one; 6 to 12 made no difference to octave in simulation.
 	Initial int `json:"initial"`
 	// Min is the floor, at least 1. Zero: 1.
 	Min int `json:"min"`
@@ -102,7 +103,11 @@ func (c LimitConfig) WithDefaults() LimitConfig {
 		c.Max = max(4000, c.Min)
 	}
 	if c.Initial == 0 {
-		c.Initial = min(max(8, c.Min), c.Max)
+		c.Initial = 8
+		if c.Law != limitLaws[0] {
+			c.Initial = 20
+		}
+		c.Initial = min(max(c.Initial, c.Min), c.Max)
 	}
 	return c
 }

@@ -84,6 +84,8 @@ func TestLimitConfigDefaults(t *testing.T) {
 		{pid.LimitConfig{}, pid.LimitConfig{Initial: 8, Min: 1, Max: 4000, Law: "octave"}},
 		{pid.LimitConfig{Max: 4}, pid.LimitConfig{Initial: 4, Min: 1, Max: 4, Law: "octave"}},
 		{pid.LimitConfig{Min: 5000}, pid.LimitConfig{Initial: 5000, Min: 5000, Max: 5000, Law: "octave"}},
+		{pid.LimitConfig{Law: "vegas"}, pid.LimitConfig{Initial: 20, Min: 1, Max: 4000, Law: "vegas"}},
+		{pid.LimitConfig{Law: "aimd", Max: 9}, pid.LimitConfig{Initial: 9, Min: 1, Max: 9, Law: "aimd"}},
 		{pid.LimitConfig{Fixed: 3}, pid.LimitConfig{Fixed: 3}},
 	} {
 		if got := tc.give.WithDefaults(); got != tc.want {

@@ -10,7 +10,7 @@ import (
 // The law moves by what queues in the back end, limit * (1 - baseline/service),
 // rounded up.
 func TestVegasTimeline(t *testing.T) {
-	l := newLane(t, pid.LimitConfig{Law: "vegas"})
+	l := newLane(t, pid.LimitConfig{Law: "vegas", Initial: 8})
 	for _, step := range []struct {
 		service time.Duration
 		limit   int
@@ -29,10 +29,14 @@ func TestVegasTimeline(t *testing.T) {
 			t.Errorf("%v: limit %d, %q, want %d, %q", step.service, got, why, step.limit, step.why)
 		}
 	}
-	l.run(time.Second, flow{rate: 40, service: 90 * ms, overload: 2, busy: 20})
-	l.limitIs("some overload", 19, 19)
 	l.run(time.Second, flow{rate: 40, service: 90 * ms, busy: 5})
-	l.limitIs("not half used", 19, 19)
+	l.limitIs("not half used", 20, 20)
+	l.run(time.Second, flow{rate: 40, service: 90 * ms, overload: 60, busy: 20})
+	l.limitIs("more overload than success", 19, 19)
+	l.run(time.Second, flow{overload: 60, busy: 20})
+	l.limitIs("nothing but overload", 18, 18)
+	l.run(time.Second, flow{rate: 40, service: 90 * ms, overload: 2, busy: 20})
+	l.limitIs("a few lost", 24, 24)
 }
 
 // Steps grow with the digits of the limit.
