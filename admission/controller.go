@@ -1,6 +1,7 @@
 package admission
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -90,7 +91,11 @@ func (c *Controller) Apply(cfg Config) error {
 	if err := errors.Join(cfg.Validate(), c.opts.check(cfg), c.sameRegulators(cfg)); err != nil {
 		return err
 	}
-	return c.apply(cfg)
+	err := c.apply(cfg)
+	if err == nil {
+		c.opts.logger.LogAttrs(context.Background(), slog.LevelInfo, "config applied")
+	}
+	return err
 }
 
 func (c *Controller) apply(cfg Config) error {

@@ -42,7 +42,8 @@
 //
 // One goroutine per controller ticks every 50 ms while there is work and
 // sleeps when there is none. A tick moves each lane's limit by the law of
-// [pid.Octave] and, every 100 ms, the gate's shed ratio by [pid.ShedRatio].
+// [pid.Octave] (others can be chosen, see [LimitConfig], or brought, see
+// [WithLimit]) and, every 100 ms, the gate's shed ratio by [pid.ShedRatio].
 // All decisions are those of a pure state machine that knows neither clock nor
 // lock; this package is the shell around it: one short lock per lane, a
 // clock, and the waiting.
@@ -51,7 +52,8 @@
 //
 // [Controller.Stats] explains the moment: per lane the limit and why it last
 // moved, slots taken, waiters by tier, the shed ratio and what asks for it,
-// counts by tier and reason. In words:
+// counts by tier and reason. Every move of a limit and of a gate is told with its
+// reason by [Hooks] and, at level Debug, by the log. In words:
 //
 //   - ShedRatio above 0 with Binding "queue": the lane is asked for more than
 //     it can do. Binding names a signal: that signal is above its setpoint.

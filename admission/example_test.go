@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"log"
+	"time"
 
 	"github.com/spillway-go/spillway/admission"
+	"github.com/spillway-go/spillway/pid"
 	"github.com/spillway-go/spillway/regulators"
 )
 
@@ -105,4 +107,30 @@ func ExampleWithStages() {
 	// Output:
 	// true true
 	// admission: shed by read-only in lane default: stage
+}
+
+// perWorker is a limit of so many slots per worker that is up.
+type perWorker struct {
+	slots int
+	up    func() int
+}
+
+func (p perWorker) Limit() int                  { return max(p.slots*p.up(), 1) }
+func (perWorker) Observe(pid.Sample)            {}
+func (perWorker) Tick(time.Duration, pid.Usage) {}
+func (p perWorker) State() pid.LimitState       { return pid.LimitState{Why: "four slots per worker"} }
+
+// A limit may be a law of your own; the queue, the gate and the rest work with
+// it as with any other.
+func ExampleWithLimit() {
+	workers := func() int { return 3 } // asked at each tick, twenty times a second
+	ctrl, err := admission.New(admission.Config{}, admission.WithLimit("default", perWorker{4, workers}))
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer ctrl.Close()
+
+	lane, _ := ctrl.Stats().Lane("default")
+	fmt.Printf("%d: %s\n", lane.Limit, lane.LimitWhy)
+	// Output: 12: four slots per worker
 }

@@ -1,6 +1,8 @@
 package admission
 
 import (
+	"context"
+	"log/slog"
 	"math"
 	"slices"
 	"time"
@@ -118,8 +120,8 @@ func (c *Controller) turn(l *lane, now time.Duration) (at time.Duration, probing
 	if ticked {
 		c.publish(l, ratio, binding, since)
 	}
-	if from != to && from != 0 && c.opts.hooks.Limit != nil {
-		c.opts.hooks.Limit(LimitMove{Lane: l.name, From: from, To: to, Why: why})
+	if from != to && from != 0 {
+		c.tellLimit(LimitMove{Lane: l.name, From: from, To: to, Why: why})
 	}
 	return at, probing
 }
@@ -147,13 +149,31 @@ func (c *Controller) publish(l *lane, ratio float64, binding string, since time.
 	open := ratio == 0
 	if was := l.open.Swap(open); was != open {
 		c.pressed()
-		if c.opts.hooks.Gate != nil {
-			c.opts.hooks.Gate(GateEdge{Lane: l.name, Ratio: ratio, Binding: binding})
-		}
+		c.tellGate(GateEdge{Lane: l.name, Ratio: ratio, Binding: binding})
 	}
 	base := hintBase(since)
 	if t := l.refusals.Load(); t.base != base || binding != "" && t.binding != binding {
 		l.refusals.Store(newRefusals(l.name, base, binding))
+	}
+}
+
+func (c *Controller) tellLimit(m LimitMove) {
+	c.opts.logger.LogAttrs(context.Background(), slog.LevelDebug, "limit moved",
+		slog.String("lane", m.Lane), slog.Int("from", m.From), slog.Int("to", m.To), slog.String("why", m.Why))
+	if c.opts.hooks.Limit != nil {
+		c.opts.hooks.Limit(m)
+	}
+}
+
+func (c *Controller) tellGate(g GateEdge) {
+	what := "gate sheds"
+	if g.Ratio == 0 {
+		what = "gate is open"
+	}
+	c.opts.logger.LogAttrs(context.Background(), slog.LevelDebug, what,
+		slog.String("lane", g.Lane), slog.Float64("ratio", g.Ratio), slog.String("binding", g.Binding))
+	if c.opts.hooks.Gate != nil {
+		c.opts.hooks.Gate(g)
 	}
 }
 

@@ -22,8 +22,12 @@ type options struct {
 	limits  map[string]pid.Limit
 }
 
-// WithLogger sets where edges are logged: a signal lost and found, a config
-// applied. Never per request. Nil discards, as does leaving it out.
+// WithLogger sets where edges are logged, never requests: a signal lost (Warn)
+// or found again, a config applied (Info), and at level Debug every move of a
+// limit with its reason, and the gate's beginning and end of shedding with what
+// asks for it. A limit moves some times a second at most, unless its law moves
+// with every request, as aimd does: then it is 20 a second. Nil discards, as
+// does leaving it out.
 func WithLogger(l *slog.Logger) Option {
 	return func(o *options) error {
 		if l != nil {
@@ -75,7 +79,9 @@ func WithSignal(name string, s regulators.Signal) Option {
 }
 
 // WithLimit gives a lane a limit law of the user's own instead of the one its
-// config names. The lane calls it under its lock.
+// config names, whose LimitConfig then has no effect. The lane calls it under its
+// lock. A law that is also a [pid.Explainer] is shown in Stats, hooks and
+// the log with its reasons.
 func WithLimit(lane string, l pid.Limit) Option {
 	return func(o *options) error {
 		if l == nil {
@@ -122,7 +128,8 @@ type Hooks struct {
 	// Shed is called for each shed request, on its own goroutine, and in mode
 	// Shadow for each that would have been.
 	Shed func(context.Context, Refusal)
-	// Limit is called on the loop's goroutine when a lane's limit has moved.
+	// Limit is called on the loop's goroutine when a lane's limit has moved, be
+	// it a probe for a moment. A new config's move is not told.
 	Limit func(LimitMove)
 	// Gate is called on the loop's goroutine when a lane begins to shed by
 	// priority or ends.

@@ -1,6 +1,7 @@
 // Package pid holds the control laws of Spillway: a PID controller fit for an
 // actuator with bounds, and what is built on it, the inflight limit (octave.go)
-// and the shed ratio (ratio.go).
+// and the shed ratio (ratio.go). Other known laws of the limit, AIMD, Gradient2
+// and Vegas, can be chosen in its place (aimd.go, gradient2.go, vegas.go).
 //
 // Each is a pure law: state, measurements and elapsed time go in, a number
 // comes out. None starts a goroutine, reads a clock, draws a random number or
