@@ -42,6 +42,7 @@ var arrows = map[string]struct {
 	"admission":               {with(leaves, "admission/internal/core"), "a decision needs no transport, file format or metrics library"},
 
 	"admission/sim":           {with(surface, "admission/internal/core", "go.yaml.in/yaml/v4"), "drives the core, reads scenarios"},
+	"admission/sim/peers":     {[]string{"pid"}, "laws to compare with, apart from what a service links"},
 	"admission/configfile":    {with(surface, "go.yaml.in/yaml/v4", "github.com/fsnotify/fsnotify"), "reads and watches a file"},
 	"admission/promadmission": {with(surface, "github.com/prometheus/client_golang/prometheus"), "reads a controller's statistics"},
 	"admission/oteladmission": {with(surface, "go.opentelemetry.io/otel"), "only the API: which SDK is its user's choice"},
@@ -66,6 +67,7 @@ var pure = map[string]struct {
 	"codel":                   {nil, "its owner has a lock"},
 	"pid":                     {nil, "its owner has a lock"},
 	"scorecard":               {[]string{"sync", "sync/atomic", "hash/maphash"}, "controllers share a card, hence its one lock; tenants name themselves, hence a seeded hash"},
+	"admission/sim/peers":     {nil, "as every law of a limit"},
 	"admission/internal/core": {[]string{"sync/atomic"}, "the lane's lock is its owner's; lock-free only where measured to win"},
 }
 

@@ -60,6 +60,14 @@ const unlimited = 1_000_000
 // [Scenario.Validate] find. It blocks until the run is over, about a second for
 // a million requests, and starts no goroutine; several runs may go on at once.
 func (f Front) Run(cfg admission.Config, s Scenario) (Report, error) {
+	return f.RunLaw(cfg, s, nil)
+}
+
+// RunLaw is Run with a law of the limit of the caller's in place of the one that
+// the config names, as [admission.WithLimit] brings one in. It must be a new
+// one for each run, and called by nobody else meanwhile; nil: the config's. Mode
+// off has no limit: law is then not used.
+func (f Front) RunLaw(cfg admission.Config, s Scenario, law pid.Limit) (Report, error) {
 	err := errors.Join(cfg.Validate(), s.Validate())
 	if cfg.Mode == admission.Shadow {
 		err = errors.Join(err, fmt.Errorf("sim: mode is %v: must be enforce or off", cfg.Mode))
@@ -71,6 +79,7 @@ func (f Front) Run(cfg admission.Config, s Scenario) (Report, error) {
 	off := cfg.Mode == admission.Off
 	switch {
 	case off:
+		law = nil
 		lc = admission.LaneConfig{Limit: pid.LimitConfig{Fixed: unlimited}, Gate: pid.GateConfig{Law: "off"}}
 	case f == Lab:
 		lc.Queue, lc.Gate.Law = codel.Config{Law: codel.LawTight}, "off"
@@ -78,7 +87,7 @@ func (f Front) Run(cfg admission.Config, s Scenario) (Report, error) {
 			lc.Deadline = millis(s.Client.DeadlineMS)
 		}
 	}
-	lane, err := core.New(core.Config(lc), nil)
+	lane, err := core.New(core.Config(lc), law)
 	if err != nil {
 		return Report{}, err
 	}

@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"github.com/spillway-go/spillway/admission/sim"
+	"github.com/spillway-go/spillway/admission/sim/peers"
 )
 
 // Exit statuses.
@@ -39,6 +40,16 @@ func Main(args []string, stdout, stderr io.Writer) int {
 }
 
 func (o *options) run(stdout, stderr io.Writer) error {
+	if len(o.rivals) > 0 {
+		all, err := o.standings(stderr)
+		switch {
+		case err != nil:
+			return err
+		case o.json:
+			return writeJSON(stdout, all)
+		}
+		return writeStandings(stdout, all)
+	}
 	results, err := o.simulate(stderr)
 	if err != nil {
 		return err
@@ -48,9 +59,7 @@ func (o *options) run(stdout, stderr io.Writer) error {
 		rows[i] = results[i].row()
 	}
 	if o.json {
-		enc := json.NewEncoder(stdout)
-		enc.SetIndent("", "  ")
-		err = enc.Encode(rows)
+		err = writeJSON(stdout, rows)
 	} else {
 		err = writeTable(stdout, rows)
 	}
@@ -58,6 +67,12 @@ func (o *options) run(stdout, stderr io.Writer) error {
 		err = o.draw(results)
 	}
 	return err
+}
+
+func writeJSON(w io.Writer, rows any) error {
+	enc := json.NewEncoder(w)
+	enc.SetIndent("", "  ")
+	return enc.Encode(rows)
 }
 
 // result is all runs of one scenario.
@@ -89,7 +104,7 @@ func (o *options) simulate(stderr io.Writer) ([]result, error) {
 
 func (o *options) one(r *result) error {
 	for k := range o.seeds {
-		report, err := o.front.Run(o.config, r.scenario.Seeded(k))
+		report, err := o.once(r.scenario.Seeded(k))
 		if err != nil {
 			return err
 		}
@@ -101,6 +116,18 @@ func (o *options) one(r *result) error {
 	oracle, err := o.front.Oracle(o.config, r.scenario, o.seeds)
 	r.oracle = &oracle
 	return err
+}
+
+// once runs a scenario with the law of the options.
+func (o *options) once(s sim.Scenario) (sim.Report, error) {
+	if o.peer == "" {
+		return o.front.Run(o.config, s)
+	}
+	law, err := peers.New(o.peer)
+	if err != nil {
+		return sim.Report{}, err
+	}
+	return o.front.RunLaw(o.config, s, law)
 }
 
 // parallel calls do with 0 to n-1 on all cores and joins the errors.

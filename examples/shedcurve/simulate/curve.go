@@ -29,10 +29,11 @@ func (o *options) curve(s sim.Scenario) (report.Report, error) {
 		Note: fmt.Sprintf("Simulated: the back end of scenario %s in virtual time.", s.Name),
 		Arms: []report.Arm{{Name: report.ArmOff}, {Name: report.ArmOn}},
 	}
-	for i, cfg := range []admission.Config{{Mode: admission.Off}, o.config} {
+	off := options{config: admission.Config{Mode: admission.Off}, front: o.front}
+	for i, arm := range []*options{&off, o} {
 		for _, x := range loads {
 			s.Load = sim.Arrivals{Points: []sim.Point{{0, x}}}
-			r, err := o.front.Run(cfg, s)
+			r, err := arm.once(s)
 			if err != nil {
 				return out, err
 			}

@@ -10,9 +10,11 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/spillway-go/spillway/admission"
 	"github.com/spillway-go/spillway/admission/sim"
+	"github.com/spillway-go/spillway/admission/sim/peers"
 )
 
 // options is what the flags say.
@@ -20,6 +22,8 @@ type options struct {
 	scenarios []sim.Scenario
 	config    admission.Config
 	front     sim.Front
+	peer      string    // of package peers, in place of the config's law; or empty
+	rivals    []options // these, one for each law, instead of this one
 	seeds     int
 	oracle    bool
 	json      bool
@@ -35,6 +39,7 @@ func parse(args []string, stderr io.Writer) (options, error) {
 	scenario := fs.String("scenario", "", "scenario `FILE`, or a folder of them")
 	config := fs.String("config", "", "JSON `FILE` with the config to try; without it the defaults")
 	limit := fs.Int("limit", 0, "pin the limit to `N`; 0: the config's")
+	law := fs.String("law", "", "limit's `law`: octave, aimd, gradient2 or vegas; one of the peers cinnamon, envoy, failsafe or static20; or all, to compare; empty: the config's")
 	gate := fs.String("gate", "", "gate's `law`: ff, pid or off; empty: the config's")
 	front := fs.String("front", "full", "`what` stands before the limit: full, or lab to compare laws of the limit alone")
 	var o options
@@ -69,7 +74,23 @@ func parse(args []string, stderr io.Writer) (options, error) {
 	if o.config, err = readConfig(*config); err != nil {
 		errs = append(errs, err)
 	}
-	o.change(*limit, *gate)
+	if *limit != 0 {
+		o.change(func(l *admission.LaneConfig) { l.Limit = admission.LimitConfig{Fixed: *limit} })
+	}
+	if *gate != "" {
+		o.change(func(l *admission.LaneConfig) { l.Gate.Law = *gate })
+	}
+	if *law != "" && *limit != 0 {
+		bad("limit", *limit, "cannot be together with -law")
+	}
+	if *law == "all" {
+		if o.out != "" {
+			bad("out", o.out, "cannot be together with -law all")
+		}
+		o.compare()
+	} else if *law != "" {
+		o = o.with(*law)
+	}
 	if err := o.config.Validate(); err != nil {
 		errs = append(errs, err)
 	}
@@ -119,8 +140,8 @@ func readConfig(path string) (cfg admission.Config, err error) {
 	return cfg, nil
 }
 
-// change puts flags into the config's lane.
-func (o *options) change(limit int, gate string) {
+// change edits the config's lane.
+func (o *options) change(edit func(*admission.LaneConfig)) {
 	lanes := maps.Clone(o.config.Lanes)
 	if lanes == nil {
 		lanes = map[string]admission.LaneConfig{}
@@ -130,12 +151,18 @@ func (o *options) change(limit int, gate string) {
 		name = ""
 	}
 	lane := lanes[name]
-	if limit != 0 {
-		lane.Limit = admission.LimitConfig{Fixed: limit}
-	}
-	if gate != "" {
-		lane.Gate.Law = gate
-	}
+	edit(&lane)
 	lanes[name] = lane
 	o.config.Lanes = lanes
+}
+
+// with returns the options for a law of the limit.
+func (o *options) with(law string) options {
+	one := *o
+	if slices.Contains(peers.Names(), law) {
+		one.peer = law
+	} else {
+		one.change(func(l *admission.LaneConfig) { l.Limit.Law = law })
+	}
+	return one
 }

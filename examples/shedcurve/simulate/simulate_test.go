@@ -3,6 +3,7 @@ package simulate
 import (
 	"bytes"
 	"encoding/json"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -99,6 +100,59 @@ func TestPinnedLimit(t *testing.T) {
 	}
 }
 
+// A law is one of the library's, which the config's bounds hold for, or a peer.
+func TestLaw(t *testing.T) {
+	path := write(t, t.TempDir(), "one.json", scenario)
+	seen := map[string]string{}
+	for _, law := range []string{"octave", "aimd", "gradient2", "vegas", "cinnamon", "envoy", "failsafe", "static20"} {
+		status, out, errs := run(t, "-scenario", path, "-seeds", "1", "-json", "-front", "lab", "-law", law)
+		if status != exitOK {
+			t.Fatalf("%s: status %d, %s", law, status, errs)
+		}
+		if other, ok := seen[out]; ok {
+			t.Errorf("%s runs as %s does", law, other)
+		}
+		seen[out] = law
+		if law == "static20" && !strings.Contains(out, `"mean_limit": 20,`) {
+			t.Errorf("static20: %s", out)
+		}
+	}
+}
+
+func TestLawAll(t *testing.T) {
+	dir := t.TempDir()
+	write(t, dir, "1.json", scenario)
+	write(t, dir, "2.json", strings.Replace(scenario, `"seed": 3`, `"seed": 4`, 1))
+	status, out, errs := run(t, "-scenario", dir, "-seeds", "1", "-json", "-front", "lab", "-law", "all")
+	var rows []standing
+	if err := json.Unmarshal([]byte(out), &rows); err != nil || status != exitOK {
+		t.Fatalf("%v, status %d, %s", err, status, errs)
+	}
+	if len(rows) != 8 || rows[0].Law != "octave" || rows[7].Law != "static20" {
+		t.Errorf("rows: %+v", rows)
+	}
+	for _, r := range rows {
+		_, one, _ := run(t, "-scenario", dir, "-seeds", "1", "-json", "-front", "lab", "-law", r.Law, "-oracle")
+		var single []row
+		if err := json.Unmarshal([]byte(one), &single); err != nil || len(single) != 2 {
+			t.Fatalf("%s: %v in %s", r.Law, err, one)
+		}
+		a, b := *single[0].Regret, *single[1].Regret
+		want := spread{(a + b) / 2, (a + b) / 2, max(a, b)}
+		if r.Scenarios != 2 || r.Seeds != 1 || !near(r.Regret.Median, want.Median) || !near(r.Regret.Mean, want.Mean) || r.Regret.Worst != want.Worst {
+			t.Errorf("%s: %+v, want %+v", r.Law, r, want)
+		}
+	}
+	_, out, _ = run(t, "-scenario", dir, "-seeds", "1", "-front", "lab", "-law", "all")
+	for _, want := range []string{"regret %: median", "gradient2", "static20"} {
+		if !strings.Contains(out, want) {
+			t.Errorf("%q is missing in\n%s", want, out)
+		}
+	}
+}
+
+func near(a, b float64) bool { return math.Abs(a-b) < 1e-9 }
+
 func TestDraw(t *testing.T) {
 	dir := t.TempDir()
 	path := write(t, dir, "one.json", scenario)
@@ -117,6 +171,7 @@ func TestUsage(t *testing.T) {
 	dir := t.TempDir()
 	good, bad := write(t, dir, "good.json", scenario), write(t, dir, "bad.json", `{"nmae": 1}`)
 	config := write(t, dir, "config.txt", `{"lanse": {}}`)
+	pinned := write(t, dir, "pinned.txt", `{"lanes": {"default": {"limit": {"fixed": 3}}}}`)
 	for _, c := range []struct {
 		args []string
 		want []string
@@ -132,6 +187,10 @@ func TestUsage(t *testing.T) {
 			[]string{"-scenario", good, "-seeds", "0", "-front", "back", "-gate", "wooden", "-limit", "-2"},
 			[]string{"-seeds is 0: must be between 1 and 1000", `-front is "back"`, `gate law is "wooden"`, "limit fixed is -2"},
 		},
+		{[]string{"-scenario", good, "-law", "magic"}, []string{`limit law is "magic": must be one of octave`}},
+		{[]string{"-scenario", good, "-law", "vegas", "-limit", "9"}, []string{"-limit is 9: cannot be together with -law"}},
+		{[]string{"-scenario", good, "-law", "all", "-out", "x"}, []string{"-out is x: cannot be together with -law all"}},
+		{[]string{"-scenario", good, "-law", "all", "-config", pinned}, []string{"a pinned limit takes no initial, min, max or law"}},
 	} {
 		status, out, errs := run(t, c.args...)
 		if status != exitUsage || out != "" {

@@ -3,7 +3,6 @@ package simulate
 import (
 	"fmt"
 	"io"
-	"slices"
 	"text/tabwriter"
 )
 
@@ -33,9 +32,8 @@ func writeTable(w io.Writer, rows []row) error {
 		if len(s.values) == 0 {
 			continue
 		}
-		slices.Sort(s.values)
-		if _, err := fmt.Fprintf(w, "%s: median %.1f, mean %.1f, worst %.1f\n",
-			s.name, median(s.values), mean(s.values), s.values[len(s.values)-1]); err != nil {
+		v := spreadOf(s.values)
+		if _, err := fmt.Fprintf(w, "%s: median %.1f, mean %.1f, worst %.1f\n", s.name, v.Median, v.Mean, v.Worst); err != nil {
 			return err
 		}
 	}
@@ -58,12 +56,6 @@ func summaries(rows []row) []summary {
 		}
 	}
 	return s
-}
-
-// median of sorted values.
-func median(x []float64) float64 {
-	n := len(x)
-	return (x[(n-1)/2] + x[n/2]) / 2
 }
 
 func number(v *float64, unit float64) string {
