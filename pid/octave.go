@@ -52,8 +52,6 @@ const (
 	octaveUp     = 0.5  // the largest step up, in ln
 	octaveDown   = 0.3  // the largest step down, in ln
 	octaveWindow = time.Second
-
-	baseWindows = 3 // the first of a law: each is the baseline until the next
 )
 
 // NewOctave returns the law at its initial limit. cfg.Fixed and cfg.Law are
@@ -227,7 +225,11 @@ func (o *Octave) closeWindow(now time.Duration, u Usage, el float64) {
 	}
 	o.mean += 0.3 * (mean - o.mean)
 	o.prev = w
-	if o.windows++; o.windows <= baseWindows {
+	// The first windows are the baseline as they come, but do not lower one that
+	// a probe has measured: after it the limit jumps, and what a window then sees
+	// of the newly admitted is the short ones. Taken for the baseline they held
+	// one cold start in six of a slow pool down for half a minute.
+	if o.windows++; o.windows <= 3 && (w.y > o.base || math.IsInf(o.probe.last, -1)) {
 		o.base = w.y
 	}
 	o.learn(w)

@@ -226,3 +226,23 @@ func TestOctaveBaseline(t *testing.T) {
 		}
 	}
 }
+
+// A cold start binds at once, so the law measures within seconds, before its
+// first windows are over. After the probe the limit jumps, and the window then
+// sees of the newly admitted those that were short: no baseline.
+func TestOctaveKeepsWhatAProbeMeasured(t *testing.T) {
+	l := newLane(t, pid.LimitConfig{})
+	for !l.state().Probing {
+		l.runAs(l.step, full(40, 100*ms))
+	}
+	for l.state().Probing {
+		l.runAs(l.step, func(limit int) flow { return full(float64(10*limit), 100*ms)(limit) })
+	}
+	was := l.state().Why
+	for l.state().Why == was {
+		l.runAs(l.step, full(100, 30*ms))
+	}
+	if got := l.state().Baseline; got < 80*ms || l.now > 10*time.Second {
+		t.Errorf("%v: baseline is %v after the window behind the probe, want about 100ms", l.now, got)
+	}
+}

@@ -131,7 +131,6 @@ func (o *Octave) endProbe(now time.Duration, u Usage, el float64) {
 
 func (o *Octave) judgeProbe(w measured, dx float64) {
 	p := &o.probe
-	o.windows = max(o.windows, baseWindows) // what was measured on purpose is not to be overwritten by the next window
 	e := math.Log(p.ref.n/p.ref.el/(max(w.n, 0.5)/w.el)) / dx
 	s2 := (1/p.ref.n + 1/max(w.n, 1)) / (dx * dx)
 	e = (0.09*e + 0.6*s2) / (0.09 + s2)
