@@ -17,8 +17,37 @@
 // [Run] is the whole lane: gate, queue and limit. Front [Lab] is the limit alone
 // behind a plain queue, for comparing laws of the limit. [Front.Sweep] tries
 // fixed limits, the best of which is the mark for any law: regret is the share
-// of its goodput that a law misses.
+// of its goodput that a law misses. [Front.RunLaw] runs a law of your own.
 //
-// What is not simulated: the scorecard, regulators and stages of a config, its
-// other lanes, costs above one, and the time a decision takes.
+// # Laws compared
+//
+// Regret in percent of the laws of package pid and of those of others (package
+// peers) at their published constants, four runs of each scenario:
+//
+//	             train, 20 scenarios    valid, 60 scenarios
+//	law          median  mean  worst    median  mean  worst
+//	octave          1.6   1.8      5       2.7   6.2     59
+//	gradient2       2.1  13.4     81       9.2  21.2     92
+//	vegas           3.4  13.1     70       8.6  19.2     92
+//	aimd           29.7  25.1     52      29.6  28.8     77
+//	cinnamon        4.0  10.3     70      10.5  19.1    100
+//	envoy           3.8   7.1     27      23.7  29.5     85
+//	failsafe        5.6  20.4     84      17.9  27.7    100
+//	static20        3.7  24.1     90      19.6  32.3    100
+//
+// It is the output, rounded, of
+//
+//	go run ./examples/shedcurve sim -law all -front lab -scenario admission/sim/testdata/train
+//
+// and of the same with valid, some minutes on two cores. Those of package pid run
+// between 1 and 4,000 slots, the peers within their own bounds; what their authors
+// left open is guessed, see the comments there. Octave was designed with these
+// scenarios at hand, the others were not. Its worst, v24, is bimodal work whose
+// best fixed limit lets long requests pile up, which pays only because the
+// scenario ends.
+//
+// # What is not simulated
+//
+// The scorecard, regulators and stages of a config, its other lanes, costs above
+// one, and the time a decision takes.
 package sim
