@@ -13,9 +13,10 @@ func TestGateConfig(t *testing.T) {
 	for law, want := range map[string]string{
 		"":      "",
 		"ff":    "",
+		"pid":   "",
 		"off":   "",
-		"magic": `pid: gate law is "magic": must be one of ff, off`,
-		"FF":    `pid: gate law is "FF": must be one of ff, off`,
+		"magic": `pid: gate law is "magic": must be one of ff, pid, off`,
+		"FF":    `pid: gate law is "FF": must be one of ff, pid, off`,
 	} {
 		got := ""
 		if err := (pid.GateConfig{Law: law}).Validate(); err != nil {

@@ -65,9 +65,13 @@ func New(cfg Config, limit pid.Limit) (*Lane, error) {
 }
 
 // Reconfigure changes the config while the lane runs: who runs, who waits and
-// what was measured stay, the limit included: see [pid.Retune]. A law that is
+// what was measured stay, limit and shed ratio included: see [pid.Retune] and
+// [pid.ShedRatio.SetConfig]. A law that is
 // handed in replaces the one there is. A retired lane is opened again.
 func (l *Lane) Reconfigure(cfg Config, limit pid.Limit) error {
+	if err := l.ratio.SetConfig(cfg.Gate); err != nil {
+		return err
+	}
 	if limit == nil {
 		limit = l.limit
 		if limit == nil || cfg.Limit != l.cfg.Limit {

@@ -119,19 +119,16 @@ func (l *Lane) tickGate(dt time.Duration) {
 		return
 	}
 	l.gate.decay(dt)
-	own := 0.0
-	if l.cfg.Gate.Law != "off" {
-		limit := l.slots
-		if l.law.Resting {
-			limit = 0
-		}
-		rejected := t.rejected - was.rejected
-		own = l.ratio.Tick(dt, pid.Flow{
-			In: t.in - was.in - rejected, Rejected: rejected, Out: t.out - was.out, Lost: t.lost - was.lost,
-			Inflight: (t.area - was.area) / dt.Seconds(), Limit: limit,
-			Queued: l.queue.Len(), Allowance: l.allowance(), Probing: l.law.Probing,
-		})
+	limit := l.slots
+	if l.law.Resting {
+		limit = 0
 	}
+	rejected := t.rejected - was.rejected
+	own := l.ratio.Tick(dt, pid.Flow{
+		In: t.in - was.in - rejected, Rejected: rejected, Out: t.out - was.out, Lost: t.lost - was.lost,
+		Inflight: (t.area - was.area) / dt.Seconds(), Limit: limit, Queued: l.queue.Len(),
+		Allowance: l.allowance(), Probing: l.law.Probing, Applied: l.gate.ratio,
+	})
 	l.gate.set(max(own, l.signal))
 }
 
