@@ -114,11 +114,11 @@ func (c *Controller) turn(l *lane, now time.Duration) (at time.Duration, probing
 	if from != to { // under the lock, or it could undo what Apply has set since
 		c.card.SetLimit(l.name, to)
 	}
-	ratio, binding, since := k.ShedRatio(), k.Binding(), k.SinceGood()
+	ratio, binding, hint := k.ShedRatio(), k.Binding(), k.RetryAfter()
 	l.mu.Unlock()
 	tell(settled)
 	if ticked {
-		c.publish(l, ratio, binding, since)
+		c.publish(l, ratio, binding, hint)
 	}
 	if from != to && from != 0 {
 		c.tellLimit(LimitMove{Lane: l.name, From: from, To: to, Why: why})
@@ -145,15 +145,14 @@ func (l *lane) tickLocked(now time.Duration) (ticked bool) {
 }
 
 // publish makes what a tick has found visible where no lock is taken.
-func (c *Controller) publish(l *lane, ratio float64, binding string, since time.Duration) {
+func (c *Controller) publish(l *lane, ratio float64, binding string, hint time.Duration) {
 	open := ratio == 0
 	if was := l.open.Swap(open); was != open {
 		c.pressed()
 		c.tellGate(GateEdge{Lane: l.name, Ratio: ratio, Binding: binding})
 	}
-	base := hintBase(since)
-	if t := l.refusals.Load(); t.base != base || binding != "" && t.binding != binding {
-		l.refusals.Store(newRefusals(l.name, base, binding))
+	if t := l.refusals.Load(); t.base != hint || binding != "" && t.binding != binding {
+		l.refusals.Store(newRefusals(l.name, hint, binding))
 	}
 }
 

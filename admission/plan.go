@@ -59,7 +59,7 @@ func (c *Controller) compile(cfg Config) (*plan, error) {
 			l = &lane{name: name}
 			l.mu.core = k
 			l.open.Store(true)
-			l.refusals.Store(newRefusals(name, retryMin, ""))
+			l.refusals.Store(newRefusals(name, core.RetryMin, ""))
 			fresh = append(fresh, l)
 		}
 		p.lanes[name] = l

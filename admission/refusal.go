@@ -5,6 +5,8 @@ import (
 	"reflect"
 	"sync/atomic"
 	"time"
+
+	"github.com/spillway-go/spillway/admission/internal/core"
 )
 
 // refusals are a lane's prepared errors: for each reason a table of values
@@ -17,15 +19,8 @@ type refusals struct {
 	never   [NumReasons]*ShedError // do not try again
 }
 
-const (
-	hints = 16
-	// retryMin and retryMax bound the base of the hints: a second while
-	// answers flow, since most overload is a burst, and up to ten when
-	// nothing comes out, since what helps after a stop is that the retries
-	// come when it is over.
-	retryMin = time.Second
-	retryMax = 10 * time.Second
-)
+// hints is how many waits those refused are spread over.
+const hints = 16
 
 // stages of the reasons that have one of their own.
 var reasonStage = [NumReasons]string{
@@ -67,20 +62,9 @@ func (e ShedError) spread(base time.Duration) (table [hints]*ShedError, never *S
 	return table, &v
 }
 
-// hintBase rounds a wish for a hint to a step coarse enough that the tables
-// are seldom made anew.
-func hintBase(wish time.Duration) time.Duration {
-	return min(max(wish.Round(time.Second), retryMin), retryMax)
-}
-
-// retries tells whether a refused request should be told to try again: the
-// lowest tiers and what is a retry already should not, or retries would feed
-// the overload.
-func retries(rank, attempt int) bool { return attempt == 0 && rank < int(T4)*NumCohorts }
-
 // pick returns the error for one request.
 func (t *refusals) pick(why Reason, rank, attempt int) *ShedError {
-	if !retries(rank, attempt) {
+	if !core.MayRetry(rank, attempt) {
 		return t.never[why]
 	}
 	return t.errs[why][rand.Uint32()%hints]
@@ -114,7 +98,7 @@ func (s *stageErrors) wrap(l *lane, stage string, err error, rank, attempt int) 
 		w.errs, w.never = e.spread(base)
 		s.last.Store(w)
 	}
-	if !retries(rank, attempt) {
+	if !core.MayRetry(rank, attempt) {
 		return w.never
 	}
 	return w.errs[rand.Uint32()%hints]

@@ -3,15 +3,19 @@ package pid
 import "time"
 
 // balance is the published law of the gate (Uber, "PID Controller for Cinnamon",
-// 2023): a PID controller on what comes in less what goes out, less the free
-// slots. It has two changes. The error is over
-// what is offered, not over what goes out, so that one unit of ratio is one unit
-// of error at any load; undivided, the loop swings from open to shut from three
-// times the capacity on. And a share of the queue is added, or a queue that has
-// built up would stand for ever at an error of 0.
+// 2023): a PID controller on what comes in less what goes out in a period, less
+// the free slots. It has three changes.
 //
-// The free slots bias it: it balances where as many are free as requests wait in
-// vain in a period and a tenth of the queue together.
+//   - The error is over what is offered, so that one unit of ratio is one unit of
+//     error at any load. Undivided, the loop swings from open to shut from three
+//     times the capacity on.
+//   - A share of the queue is added, or one that has built up would stand for
+//     ever at an error of 0.
+//   - A free slot counts for as many requests as a slot serves in a period, and
+//     for one at least. Counted as one, it weighs little where service is fast:
+//     with 2 ms and five times the capacity the gate took ten seconds to open
+//     after a burst, and lost 45 % of the goodput; in the mean of 80 scenarios the
+//     law cost 5.6 % against no gate, and costs 2.4 % so.
 type balance struct{ ctl Controller }
 
 // The published gains; an error of 1 asks for the whole ratio within a second.
@@ -39,7 +43,8 @@ func (b *balance) next(ratio float64, dt time.Duration, f Flow, _ *demand) float
 		return ratio
 	}
 	offered := max(float64(f.In+f.Rejected), 1)
-	free := float64(f.Limit) - f.Inflight
+	turns := max(float64(f.Out)/max(f.Inflight, 1), 1) // of a slot
+	free := (float64(f.Limit) - f.Inflight) * turns
 	e := (float64(f.In) - float64(f.Out) - free + balanceQueue*float64(f.Queued)) / offered
 	if e > 0 && f.Applied > ratio {
 		b.ctl.Track(f.Applied) // a signal binds; when it lets go this one is there already

@@ -56,7 +56,7 @@ func (e *engine) settled() {
 func (e *engine) refuse(a *attempt, why core.Reason) {
 	e.tally.shed(a, why)
 	a.asking = false
-	e.again(a)
+	e.again(a, why != core.ReasonDeadline)
 	e.put(a)
 }
 
@@ -84,22 +84,27 @@ func (e *engine) giveUp(a *attempt) {
 		e.tally.late(a)
 	}
 	e.settled()
-	e.again(a)
+	e.again(a, false)
 	e.put(a)
 }
 
 // again lets the client of a failed attempt try once more, or give up for good.
-func (e *engine) again(a *attempt) {
+// hinted tells whether the refusal said when to.
+func (e *engine) again(a *attempt, hinted bool) {
 	c := &e.scenario.Client
-	if c.Retry == "" || a.retries >= c.MaxRetry {
+	hinted = hinted && c.Retry == "hint"
+	// The service takes every attempt for a first one: few clients tell.
+	if c.Retry == "" || a.retries >= c.MaxRetry || hinted && !core.MayRetry(a.rank, 0) {
 		e.over(a.request, max(e.think(), immediately))
 		return
 	}
 	delay := 0.0
-	switch c.Retry {
-	case "backoff":
+	switch {
+	case hinted:
+		delay = e.hint.Seconds() * 1000 * (0.5 + e.patience.uniform())
+	case c.Retry == "backoff":
 		delay = c.BaseMS * float64(uint64(1)<<min(a.retries, 40)) * (0.5 + e.patience.uniform())
-	case "after":
+	case c.Retry == "after", c.Retry == "hint":
 		delay = c.BaseMS * (1 + c.RetryAfterJitter*(2*e.patience.uniform()-1))
 	}
 	r := a.request

@@ -24,6 +24,7 @@ type engine struct {
 	tick    time.Duration // the next of the lane
 
 	expected time.Duration // what a request takes, as of the last tick
+	hint     time.Duration // what those shed are told to wait in the mean, likewise
 	open     int           // requests that are not over
 	numbered uint64        // requests so far
 	tiers    []float64
@@ -116,6 +117,7 @@ func (e *engine) own(due time.Duration) {
 	case e.tick:
 		e.lane.Tick(e.now, e.chance.uniform())
 		e.tick += core.TickPeriod
+		e.hint = e.lane.RetryAfter()
 		if !e.blind {
 			e.expected = e.lane.Expected()
 		}

@@ -38,6 +38,9 @@ var variants = []struct {
 	{"after", func(s *Scenario) {
 		s.Client.Retry, s.Client.MaxRetry, s.Client.BaseMS, s.Client.RetryAfterJitter = "after", 2, 500, 0.5
 	}},
+	{"hint", func(s *Scenario) {
+		s.Client.Retry, s.Client.MaxRetry, s.Client.BaseMS, s.Client.RetryAfterJitter = "hint", 2, 500, 0.5
+	}},
 	{"cancel", func(s *Scenario) { s.Client.CancelReleasesSlot = true }},
 	{"cancel and retry", func(s *Scenario) {
 		s.Client.CancelReleasesSlot, s.Client.Retry, s.Client.MaxRetry = true, "immediate", 3

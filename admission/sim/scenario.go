@@ -103,7 +103,10 @@ type Client struct {
 
 	// Retry is what follows a refusal or a time-out: nothing, an attempt after
 	// 1 ms ("immediate"), after BaseMS*2^k*U(0.5, 1.5) ("backoff") or after
-	// BaseMS*U(1-j, 1+j), j being RetryAfterJitter ("after"); at most MaxRetry.
+	// BaseMS*U(1-j, 1+j), j being RetryAfterJitter ("after"), or when the lane's
+	// refusal says, if it says anything ("hint": a client that does as Retry-After
+	// tells him; his own time-outs tell nothing, and he waits as with "after"); at
+	// most MaxRetry.
 	Retry            string  `json:"retry"`
 	MaxRetry         int     `json:"max_retry"`
 	BaseMS           float64 `json:"base_ms"`

@@ -25,7 +25,7 @@ const (
 
 var (
 	distKinds  = []string{"det", "exp", "lognormal", "bimodal", "pareto", "mix"}
-	retryKinds = []string{"", "immediate", "backoff", "after"}
+	retryKinds = []string{"", "immediate", "backoff", "after", "hint"}
 )
 
 // Validate reports everything that is wrong, each with field, value and rule.
@@ -130,7 +130,7 @@ func (v *problems) client(c Client) {
 	v.oneOf("client.retry", c.Retry, retryKinds)
 	v.between("client.max_retry", float64(c.MaxRetry), 0, maxRetries)
 	v.between("client.base_ms", c.BaseMS, 0, maxMillis)
-	if (c.Retry == "backoff" || c.Retry == "after") && c.BaseMS == 0 {
+	if (c.Retry == "backoff" || c.Retry == "after" || c.Retry == "hint") && c.BaseMS == 0 {
 		v.add("client.base_ms", c.BaseMS, "must be above 0 for retry "+c.Retry)
 	}
 	v.between("client.retry_after_jitter", c.RetryAfterJitter, 0, 1)

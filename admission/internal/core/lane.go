@@ -57,6 +57,7 @@ func at(now time.Duration) time.Time { return epoch.Add(now) }
 // New returns an idle lane. limit nil means the law of cfg.Limit.
 func New(cfg Config, limit pid.Limit) (*Lane, error) {
 	l := &Lane{queue: codel.New[*Call](cfg.Queue), bound: codel.DefaultCapacity, perSlot: 4}
+	l.tick.idle = true
 	l.gate.set(0)
 	if err := l.Reconfigure(cfg, limit); err != nil {
 		return nil, err
@@ -169,6 +170,9 @@ func (l *Lane) Arrive(now time.Duration, c *Call, chance float64, wait bool) Sta
 	l.advance(now)
 	l.bounded(c)
 	c.Arrived, c.Started, c.State, c.settled = l.now, l.now, Idle, nil
+	if l.tick.idle {
+		l.tick.idle, l.tick.barren = false, l.now
+	}
 	switch {
 	case l.closed:
 		l.shed(c, ReasonClosed)

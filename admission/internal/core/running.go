@@ -74,7 +74,7 @@ func (l *Lane) sample(c *Call, o Outcome) {
 	case Success:
 		l.count.Service.Add(service)
 		l.limit.Observe(pid.Sample{Service: service, Inflight: c.inflight})
-		l.tick.lastGood = l.now
+		l.tick.barren = l.now
 	case Overload:
 		if !c.late {
 			l.limit.Observe(pid.Sample{Service: service, Inflight: c.inflight, Overload: true})

@@ -32,7 +32,9 @@ type ticks struct {
 	service  recent
 	median   time.Duration // service time, lately
 	lastDone time.Duration // a call came out
-	lastGood time.Duration // with success
+	barren   time.Duration // nothing came out well since then
+	drought  time.Duration // how long that was, falling since
+	idle     bool          // at the last tick, and nobody came since
 	peakSeen int           // most slots taken in the tick before
 
 	probeBegan bool // in the last tick
@@ -78,6 +80,8 @@ func (l *Lane) Tick(now time.Duration, chance float64) {
 		l.measure(dt)
 	}
 	l.tick.peakSeen, l.tick.peak = l.tick.peak, l.inflight
+	l.tick.idle = l.Idle()
+	l.tick.dry(l.now, l.now-l.tick.at)
 	l.tick.at, l.tick.inAt = l.now, l.tick.in
 	l.grant()
 }
@@ -202,13 +206,4 @@ func (l *Lane) SetSignals(ratio float64, who string) {
 func (l *Lane) Idle() bool {
 	return l.inflight == 0 && l.count.Overrun == 0 && l.queue.Len() == 0 &&
 		l.gate.ratio == 0 && l.signal == 0 && !l.law.Resting && l.tick.in == l.tick.inAt
-}
-
-// SinceGood is how long ago a call last came out well; 0 while the lane does
-// not shed for want of answers: nothing runs, or answers flow.
-func (l *Lane) SinceGood() time.Duration {
-	if l.inflight == 0 {
-		return 0
-	}
-	return l.now - l.tick.lastGood
 }
