@@ -18,9 +18,20 @@ type gate struct {
 	ranks   [NumRanks]float64    // offered lately, by rank
 	buckets [hashBuckets]float64 // offered at the boundary rank, by hash
 
-	boundary int     // ranks above it are shed; NumRanks: nobody
-	cut      uint32  // at the boundary rank hashes below it are shed
-	ratio    float64 // in force
+	threshold           // in force
+	must      threshold // what signals alone ask for: it holds though slots are free
+	ratio     float64   // in force
+}
+
+// threshold tells who is shed: ranks above the boundary (NumRanks: nobody) and,
+// at the boundary, hashes below the cut.
+type threshold struct {
+	boundary int
+	cut      uint32
+}
+
+func (t threshold) sheds(rank int, hash uint32) bool {
+	return rank > t.boundary || rank == t.boundary && hash < t.cut
 }
 
 const (
@@ -31,17 +42,17 @@ const (
 	hashMemory   = 3  // seconds
 )
 
-// offer counts an arrival and tells whether it is shed.
-func (g *gate) offer(rank int, hash uint32) (shed bool) {
+// offer counts an arrival and tells whether it is shed; room tells that slots
+// are free.
+func (g *gate) offer(rank int, hash uint32, room bool) (shed bool) {
 	g.ranks[rank]++
 	if rank < g.boundary {
 		return false
 	}
-	if rank > g.boundary {
-		return true
+	if rank == g.boundary {
+		g.buckets[hash>>hashShift]++
 	}
-	g.buckets[hash>>hashShift]++
-	return hash < g.cut
+	return g.sheds(rank, hash) && !(room && !g.must.sheds(rank, hash))
 }
 
 // decay forgets.
@@ -56,31 +67,42 @@ func (g *gate) decay(dt time.Duration) {
 	}
 }
 
-// set makes the threshold for a ratio.
-func (g *gate) set(ratio float64) {
-	g.ratio = ratio
+// set makes the thresholds for the larger of what the lane itself and the
+// signals ask for, and for the signals alone.
+func (g *gate) set(own, signals float64) {
+	ratio := max(own, signals)
+	b, phi := g.boundaryOf(ratio)
+	if b == NumRanks {
+		ratio = 0
+	} else if b != g.boundary {
+		g.buckets = [hashBuckets]float64{}
+	}
+	g.ratio, g.threshold = ratio, threshold{b, g.quantile(phi)}
+	g.must = g.threshold
+	if signals < ratio {
+		b, phi = g.boundaryOf(signals)
+		g.must = threshold{b, cutAt(phi * hashBuckets)} // the hashes measured are those of another boundary
+	}
+}
+
+// boundaryOf is the rank at which a ratio of what was offered is shed, and the
+// share of it; NumRanks for none.
+func (g *gate) boundaryOf(ratio float64) (boundary int, phi float64) {
+	if !(ratio > 0) {
+		return NumRanks, 0
+	}
 	total := 0.0
 	for _, n := range g.ranks {
 		total += n
 	}
-	b, pass, below := NumRanks, (1-ratio)*total, 0.0
+	pass, below := (1-ratio)*total, 0.0
 	for i, n := range g.ranks {
 		if below+n > pass {
-			b = i
-			break
+			return i, min(max(1-(pass-below)/n, 0), 1)
 		}
 		below += n
 	}
-	// A ratio below what 1-ratio can tell from 1 finds no boundary either.
-	if !(ratio > 0) || b == NumRanks {
-		g.boundary, g.cut, g.ratio = NumRanks, 0, 0
-		return
-	}
-	if b != g.boundary {
-		g.boundary, g.buckets = b, [hashBuckets]float64{}
-	}
-	phi := 1 - (pass-below)/g.ranks[b]
-	g.cut = g.quantile(min(max(phi, 0), 1))
+	return NumRanks, 0 // a ratio below what 1-ratio can tell from 1
 }
 
 // quantile is the hash below which the share phi of the boundary's requests
@@ -102,5 +124,8 @@ func (g *gate) quantile(phi float64) uint32 {
 			want -= n
 		}
 	}
-	return uint32(min(at/hashBuckets*(1<<32), math.MaxUint32))
+	return cutAt(at)
 }
+
+// cutAt is the hash at so many buckets.
+func cutAt(at float64) uint32 { return uint32(min(at/hashBuckets*(1<<32), math.MaxUint32)) }

@@ -58,7 +58,7 @@ func at(now time.Duration) time.Time { return epoch.Add(now) }
 func New(cfg Config, limit pid.Limit) (*Lane, error) {
 	l := &Lane{queue: codel.New[*Call](cfg.Queue), bound: codel.DefaultCapacity, perSlot: 4}
 	l.tick.idle = true
-	l.gate.set(0)
+	l.gate.set(0, 0)
 	if err := l.Reconfigure(cfg, limit); err != nil {
 		return nil, err
 	}
@@ -115,19 +115,6 @@ func (l *Lane) follow() {
 func (l *Lane) SetBound(least, perSlot int) {
 	l.bound, l.perSlot = least, perSlot
 	l.follow()
-}
-
-// Offer is the gate: it counts an arrival and tells whether its rank is shed.
-// It needs no clock. A ghost is counted and let through.
-func (l *Lane) Offer(rank int, hash uint32, ghost bool) (shed bool) {
-	l.tick.in++
-	l.count.Tiers[rank/NumCohorts].Arrived++
-	if !l.gate.offer(rank, hash) {
-		return false
-	}
-	l.tick.rejected++
-	l.refused(rank/NumCohorts, ReasonPriority, ghost)
-	return true
 }
 
 // Refuse counts an arrival that never came to the gate: its owner shed it.

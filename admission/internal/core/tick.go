@@ -133,7 +133,7 @@ func (l *Lane) tickGate(dt time.Duration) {
 		Inflight: (t.area - was.area) / dt.Seconds(), Limit: limit, Queued: l.queue.Len(),
 		Allowance: l.allowance(), Probing: l.law.Probing, Applied: l.gate.ratio,
 	})
-	l.gate.set(max(own, l.signal))
+	l.gate.set(own, l.signal)
 }
 
 // allowance is how long a typical waiter may wait, less the jitter: what
