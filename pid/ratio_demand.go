@@ -37,12 +37,18 @@ func (d *demand) measure(dt time.Duration, f Flow) {
 }
 
 // follow tracks the arrival rate slowly, and jumps with it when two periods in
-// a row are off by more than chance explains.
+// a row are off by more than chance explains. A fall cannot be off by more than
+// there was: at five standard deviations a rate of less than 260/s never fell at
+// once, and the gate went on shedding when a burst had ended.
 func (d *demand) follow(rate, sec float64) {
 	if d.lambda == 0 {
 		d.lambda = rate
 	}
-	far := math.Abs(rate-d.lambda)*sec > 5*math.Sqrt(d.lambda*sec+1) &&
+	sigmas := 5.0
+	if rate < d.lambda {
+		sigmas = 3
+	}
+	far := math.Abs(rate-d.lambda)*sec > sigmas*math.Sqrt(d.lambda*sec+1) &&
 		(rate > 1.5*d.lambda || rate < 0.67*d.lambda)
 	if !far {
 		d.jumps = 0

@@ -68,6 +68,8 @@ func TestShedRatioTimeline(t *testing.T) {
 		{"nobody waits: sheds all but 1.5, and fills the queue", 50, with(period(2), func(f *pid.Flow) { f.Queued = 0 }), 0.2},
 		{"5x: follows a jump in two ticks", 2, period(5), 0.76},
 		{"5x", 50, period(5), 0.76},
+		{"and a fall", 2, period(2), 0.4},
+		{"5x again", 50, period(5), 0.76},
 		{"what the gate shed was offered too", 50, with(period(5), func(f *pid.Flow) { f.In, f.Rejected = 60, 190 }), 0.76},
 		{"a limit that is measuring: holds", 50, with(period(1), func(f *pid.Flow) { f.Probing = true }), 0.76},
 		{"0.9x: opens", 50, period(0.9), 0},
@@ -85,6 +87,19 @@ func TestShedRatioTimeline(t *testing.T) {
 			lambda, mu := s.Rates()
 			t.Errorf("%s: ratio is %.3f, want %.2f (lambda %.0f, mu %.0f)", act.why, got, act.want, lambda, mu)
 		}
+	}
+}
+
+// A burst of 160/s before a lane of 16/s ends within the second.
+func TestShedRatioFollowsAFallOfAFewRequests(t *testing.T) {
+	var s pid.ShedRatio
+	f := pid.Flow{In: 16, Out: 2, Lost: 1, Inflight: 8, Limit: 8, Queued: 20, Allowance: 5 * time.Second / 3}
+	if got := ticks(&s, 100, f); got < 0.7 {
+		t.Fatalf("sheds %.2f of a burst", got)
+	}
+	f.In, f.Queued = 2, 5
+	if got := ticks(&s, 8, f); got > 0 {
+		t.Errorf("sheds %.2f of what the lane can do, 0.8 s after the burst", got)
 	}
 }
 
