@@ -29,7 +29,8 @@
 //     tag, whether or not the service is loaded (tenant-cap).
 //   - Stages are the user's own decisions (stage).
 //   - The gate sheds the least important share of what is offered when the
-//     lane's queue keeps losing, or when a signal says so (priority).
+//     lane's queue keeps losing, or when a signal says so (priority). For want of
+//     slots it sheds nobody while a quarter of them is free.
 //   - The lane gives out slots under an inflight limit that finds itself.
 //     Without a free slot the request waits, best tier first, newest first
 //     while a standing queue exists, for a third of its remaining deadline

@@ -18,9 +18,10 @@ type GateConfig struct {
 	//   - "ff", the default, is fed forward from the measured arrival rate and
 	//     capacity, and sheds only while the queue loses requests.
 	//   - "pid" is the published loop (Uber's Cinnamon), normalised by what is
-	//     offered. It sheds as soon as requests wait and keeps the queue short:
-	//     fewer of them wait in vain, and less is served, in the mean of the
-	//     scenarios of package sim by some points.
+	//     offered. It sheds as soon as requests wait and keeps the queue short: in
+	//     the mean of 80 simulated services 7 % of the attempts waited in vain where
+	//     it was 11 % with "ff" and 43 % with "off", for 0.6 % less served than with
+	//     "ff", and that 0.6 % less than with "off".
 	//   - "off": the lane's own queue asks for no shedding, only signals do.
 	Law string `json:"law"`
 }

@@ -151,4 +151,3 @@ func TestRatioChangesLaw(t *testing.T) {
 		t.Errorf("back to the default it sheds %.2f after two periods, want some 0.6: it is no cold start", got)
 	}
 }
-

@@ -9,7 +9,7 @@ import (
 // herd is what a stop of the back end does to clients who retry.
 type herd struct {
 	during, after float64 // most retries in 100 ms, in units of capacity: in the stop and the 5 s after it
-	dip           float64 // goodput lost in the 10 s after the stop, in seconds of what is offered
+	dip           float64 // goodput lost in the 10 s after the stop, in seconds of what is offered; negative: late answers to what was asked in it
 }
 
 const stopAt, stopFor = 20.0, 5.0
@@ -42,7 +42,8 @@ func stop(t *testing.T, s Scenario, c Client) herd {
 
 // A hint that grows as long as nothing is answered brings the retries when the
 // stop is over; a constant second brings them into it, several times the
-// capacity at once.
+// capacity at once, until the clients have no tries left. A constant of the
+// stop's length would be as good, and is not known beforehand.
 func TestHintsThroughAStop(t *testing.T) {
 	if raceEnabled {
 		return
@@ -72,6 +73,18 @@ func TestHintsThroughAStop(t *testing.T) {
 			h := stop(t, s, c.is)
 			at[c.name] = h
 			t.Logf("%s, %s: peak %.1f in the stop and %.1f after it, dip %.2f s", s.Name, c.name, h.during, h.after, h.dip)
+		}
+		hint, constant := at["hint"], at["1 s, jittered"]
+		if hint.during > 0.6*constant.during || hint.after > 0.85*constant.after {
+			t.Errorf("%s: peaks of %.1f in the stop and %.1f after it, want well below %.1f and %.1f, which a constant second makes",
+				s.Name, hint.during, hint.after, constant.during, constant.after)
+		}
+		if hint.dip > constant.dip-0.3 || hint.dip > 0.3 {
+			t.Errorf("%s: %.2f s of goodput are lost after the stop, want less than 0.3 s, and less than %.2f s, which a constant second costs",
+				s.Name, hint.dip, constant.dip)
+		}
+		if h := at["immediate"]; hint.during > 0.5*h.during || hint.dip > h.dip-1 {
+			t.Errorf("%s: no better than clients who do not listen: %+v and %+v", s.Name, hint, h)
 		}
 	}
 }

@@ -74,6 +74,20 @@ func TestJSONWithoutOracle(t *testing.T) {
 	}
 }
 
+// The gate's law can be chosen by the flag and by a config, alike.
+func TestLawOfTheGate(t *testing.T) {
+	dir := t.TempDir()
+	path := write(t, dir, "one.json", scenario)
+	config := write(t, dir, "config", `{"lanes": {"default": {"gate": {"law": "pid"}}}}`)
+	args := []string{"-scenario", path, "-json", "-seeds", "1"}
+	_, plain, _ := run(t, args...)
+	_, flagged, errs := run(t, append(args, "-gate", "pid")...)
+	_, configured, more := run(t, append(args, "-config", config)...)
+	if !strings.Contains(flagged, `"goodput"`) || flagged == plain || configured != flagged {
+		t.Errorf("by default:\n%s\nwith the flag:\n%s%s\nwith the config:\n%s%s", plain, flagged, errs, configured, more)
+	}
+}
+
 func TestTableOfAFolder(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir, "1.json", scenario)
