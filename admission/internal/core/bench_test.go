@@ -77,7 +77,9 @@ func BenchmarkOfferShed(b *testing.B) {
 	l := warmLane(b, true).lane
 	b.ReportAllocs()
 	for b.Loop() {
-		l.Offer(NumRanks-1, 1<<30, false)
+		if !l.Offer(NumRanks-1, 1<<30, false) {
+			b.Fatal("not shed")
+		}
 	}
 }
 
