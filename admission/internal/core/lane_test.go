@@ -226,7 +226,7 @@ func TestAllowanceShrinksWithTheShareShed(t *testing.T) {
 			l.Offer(3*NumCohorts, 0, false)
 			l.Offer(3*NumCohorts+1, 0, false)
 		}
-		l.gate.set(ratio)
+		l.gate.set(ratio, 0)
 		l.Arrive(0, call(0, 1, 0), 0.5, true)
 		for tier, allowance := range map[int]*time.Duration{1: &best, 3: &boundary} {
 			c := call(tier, 1, 3*time.Second)
