@@ -217,40 +217,34 @@ func TestUsageAddsUp(t *testing.T) {
 }
 
 // The more of a tier the gate sheds, the shorter one of it may wait; better
-// tiers keep their whole allowance.
+// tiers, and lanes of few requests, keep their whole allowance.
 func TestAllowanceShrinksWithTheShareShed(t *testing.T) {
-	allowances := func(ratio float64) (best, boundary time.Duration) {
-		l := newLane(t, pinned(1))
-		for range 100 {
-			l.Offer(1*NumCohorts, 0, false)
-			l.Offer(3*NumCohorts, 0, false)
-			l.Offer(3*NumCohorts+1, 0, false)
-		}
-		l.gate.set(ratio, 0)
-		l.Arrive(0, call(0, 1, 0), 0.5, true)
-		for tier, allowance := range map[int]*time.Duration{1: &best, 3: &boundary} {
-			c := call(tier, 1, 3*time.Second)
-			l.Arrive(0, c, 0.5, true)
-			expect(t, "the slot is taken", c, Waiting, 0)
-			*allowance = c.item.Allowance
-		}
-		return best, boundary
-	}
+	const third = time.Second / 3
 	for _, tt := range []struct {
-		ratio          float64
-		best, boundary time.Duration
+		slots int
+		load  float64
+		least float64 // worth of the boundary's tier, at least
+		most  float64
 	}{
-		{0, time.Second, time.Second},
-		{0.25, time.Second, 750 * ms},
-		{0.5, time.Second, 500 * ms},
-		{0.9, 300 * ms, 300 * ms}, // the boundary is in the best tier
+		{50, 0.8, 1, 1},
+		{50, 1.5, 0.6, 0.95},
+		{50, 3, 0.3, 0.5},
+		{50, 10, leastWorth, leastWorth},
+		{2, 10, 0.8, 1}, // 20/s
 	} {
-		best, boundary := allowances(tt.ratio)
-		if d := best - tt.best; d.Abs() > ms {
-			t.Errorf("ratio %v: the best tier may wait %v, want %v", tt.ratio, best, tt.best)
+		s := newSim(t, pinned(tt.slots), 11)
+		s.rank = func() int {
+			if s.rand.Float64() < 0.05 {
+				return NumCohorts // t1
+			}
+			return 3 * NumCohorts
 		}
-		if d := boundary - tt.boundary; d.Abs() > ms {
-			t.Errorf("ratio %v: the boundary's tier may wait %v, want %v", tt.ratio, boundary, tt.boundary)
+		s.run(10*time.Second, tt.load*10*float64(tt.slots))
+		if got := s.lane.worth(1, third); got != 1 {
+			t.Errorf("%d slots at %vx: t1 is given %v of its allowance, want all", tt.slots, tt.load, got)
+		}
+		if got := s.lane.worth(3, third); got < tt.least || got > tt.most {
+			t.Errorf("%d slots at %vx, ratio %.2f: t3 is given %v of its allowance, want %v to %v", tt.slots, tt.load, s.lane.ShedRatio(), got, tt.least, tt.most)
 		}
 	}
 }
