@@ -9,7 +9,7 @@ import (
 	"github.com/spillway-go/spillway/pid"
 )
 
-// outcomes shows the law one window of them, at most a second long.
+// outcomes shows the law one window of them, with arrivals that find no slot.
 func (l *lane) outcomes(good, bad int) {
 	for range good {
 		l.law.Observe(pid.Sample{Service: 10 * ms, Inflight: l.law.Limit()})
@@ -17,7 +17,7 @@ func (l *lane) outcomes(good, bad int) {
 	for range bad {
 		l.law.Observe(pid.Sample{Service: time.Second, Inflight: l.law.Limit(), Overload: true})
 	}
-	l.run(250*ms, flow{})
+	l.run(250*ms, flow{blocked: true})
 }
 
 func TestOverloadCuts(t *testing.T) {
@@ -47,10 +47,29 @@ func TestOverloadCuts(t *testing.T) {
 	}
 	// Not before a window's time: what fails at once may be one accident.
 	l = newLane(t, pid.LimitConfig{})
-	l.run(200*ms, flow{overload: 200})
+	l.run(200*ms, flow{overload: 200, busy: 4})
 	l.limitIs("200 ms of overload", 8, 8)
-	l.run(50*ms, flow{overload: 200})
+	l.run(50*ms, flow{overload: 200, busy: 4})
 	l.limitIs("250 ms of overload", 5, 5)
+	// Nor where they ran one at a time: what fails there fails for another reason.
+	for _, limit := range []int{8, 1} {
+		l = newLane(t, pid.LimitConfig{Initial: limit})
+		l.run(time.Minute, flow{overload: 8, rate: 2, service: 10 * ms, busy: 0.4})
+		l.limitIs("overload one at a time", limit, limit)
+		if l.state().Resting {
+			t.Errorf("rests at limit %d for what failed one at a time", limit)
+		}
+	}
+	for why, f := range map[string]flow{
+		"two at a time":     {overload: 40, busy: 2},
+		"nobody more fits":  {overload: 40, busy: 1, blocked: true},
+		"most are in use":   {overload: 40, busy: 8},
+		"and a few succeed": {overload: 40, busy: 2, rate: 20, service: 10 * ms},
+	} {
+		l = newLane(t, pid.LimitConfig{})
+		l.run(250*ms, f)
+		l.limitIs("overload, "+why, 5, 6)
+	}
 }
 
 // At the floor only a rest is left: a second, then two, and so on up to ten;

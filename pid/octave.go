@@ -146,7 +146,7 @@ func (o *Octave) Tick(now time.Duration, u Usage) {
 		return
 	}
 	el := (now - o.win.start).Seconds()
-	if o.failing(el) {
+	if o.failing(el, u) {
 		o.retreat(now, u)
 		return
 	}
@@ -177,37 +177,6 @@ func (o *Octave) full(el float64) bool {
 		o.grow && n >= 20 && el >= max(0.1, 1.2*o.mean)
 }
 
-// failing tells whether overload outweighs success by a margin no accident
-// explains.
-func (o *Octave) failing(el float64) bool {
-	need := 8
-	if o.limit <= o.cfg.Min {
-		need = 3
-	}
-	return o.win.bad > o.win.n && o.win.bad >= need && el >= max(0.25, 2.5*o.mean)
-}
-
-// rest is a pause of all grants, for a back end that fails even at the floor.
-type rest struct {
-	pause time.Duration
-	until time.Duration
-}
-
-// retreat lowers the limit by what failed; at the floor it pauses grants for a
-// second, doubling to ten while nothing gets better.
-func (o *Octave) retreat(now time.Duration, u Usage) {
-	o.state.Why = "cut: more overload than success"
-	if o.lnL <= o.floor() {
-		o.rest.pause = min(max(2*o.rest.pause, time.Second), 10*time.Second)
-		o.rest.until = now + o.rest.pause
-		o.state.Why = "rest: failing at the floor"
-	}
-	o.setLn(o.lnL - 0.5*o.win.failed())
-	o.probe.excess, o.cut, o.grow = 0, 0, false
-	o.limit = o.round()
-	o.win.reset(now, u)
-}
-
 // closeWindow is the law: baseline, error, step, and whether to probe.
 func (o *Octave) closeWindow(now time.Duration, u Usage, el float64) {
 	w := o.win.measure(el, u, o.limit)
@@ -224,6 +193,14 @@ func (o *Octave) closeWindow(now time.Duration, u Usage, el float64) {
 		o.mean = mean
 	}
 	o.mean += 0.3 * (mean - o.mean)
+	if w.vague(o.limit) {
+		o.state.Why = "hold: calm, and too few samples for how they differ"
+		o.grow = false
+		o.headroom(el)
+		o.limit = o.round()
+		o.win.reset(now, u)
+		return
+	}
 	o.prev = w
 	// The first windows are the baseline as they come, but do not lower one that
 	// a probe has measured: after it the limit jumps, and what a window then sees
@@ -238,8 +215,7 @@ func (o *Octave) closeWindow(now time.Duration, u Usage, el float64) {
 	tau := tolerance(u.Deadline, o.base)
 	d := o.step(w, g, tau)
 	o.grow = w.binding && w.losing && d > 0 && g < 0.25
-	o.maxHist = max(o.maxHist*math.Pow(0.98, el), float64(o.win.maxIn))
-	o.setLn(min(o.lnL, math.Log(max(float64(o.cfg.Initial), 5*o.maxHist))))
+	o.headroom(el)
 	o.state.Baseline, o.state.Latency = seconds(math.Exp(o.base)), seconds(math.Exp(w.y))
 
 	if o.wantsProbe(now, w, g, tau, d) {
@@ -248,6 +224,12 @@ func (o *Octave) closeWindow(now time.Duration, u Usage, el float64) {
 	}
 	o.limit = o.round()
 	o.win.reset(now, u)
+}
+
+// headroom bounds the limit by five times what was used lately.
+func (o *Octave) headroom(el float64) {
+	o.maxHist = max(o.maxHist*math.Pow(0.98, el), float64(o.win.maxIn))
+	o.setLn(min(o.lnL, math.Log(max(float64(o.cfg.Initial), 5*o.maxHist))))
 }
 
 // learn moves the baseline: down with every faster window, up slowly when the

@@ -246,3 +246,42 @@ func TestOctaveKeepsWhatAProbeMeasured(t *testing.T) {
 		t.Errorf("%v: baseline is %v after the window behind the probe, want about 100ms", l.now, got)
 	}
 }
+
+// What a calm lane of few and unlike requests takes is no baseline: a third of
+// these are health checks.
+func TestOctaveLearnsNothingFromFewAndUnlike(t *testing.T) {
+	quiet := func(l *lane, d time.Duration, busy float64) {
+		for end := l.now + d; l.now < end; {
+			l.run(time.Second, flow{rate: 2, service: 100 * ms, busy: busy})
+			l.law.Observe(pid.Sample{Service: 200 * time.Microsecond, Inflight: 1})
+		}
+	}
+	l := newLane(t, pid.LimitConfig{Initial: 50})
+	quiet(l, time.Minute, 0.2)
+	if got := l.state(); got.Baseline != 0 || !strings.HasPrefix(got.Why, "hold: calm") {
+		t.Errorf("before any other: %+v", got)
+	}
+	l.run(5*time.Second, calm(100*ms))
+	was := l.state().Baseline
+	quiet(l, time.Minute, 0.2)
+	if got := l.state(); !closeTo(got.Baseline, was, 1e-6) {
+		t.Errorf("baseline went from %v to %v", was, got.Baseline)
+	}
+	// Where the limit binds there is no time to wait for more.
+	quiet(l, time.Minute, 50)
+	if got := l.state(); closeTo(got.Baseline, was, 0.1) {
+		t.Errorf("a limit that binds: baseline is %v still", got.Baseline)
+	}
+	// Alike ones teach, few as they are; and headroom is forgotten all the same.
+	l = newLane(t, pid.LimitConfig{})
+	l.runAs(time.Minute, servers(200, 100*ms))
+	for l.state().Probing {
+		l.runAs(l.step, servers(200, 100*ms))
+	}
+	quiet(l, 10*time.Minute, 0.2)
+	l.limitIs("ten minutes of next to nothing", 8, 8)
+	l.run(time.Minute, flow{rate: 2, service: 50 * ms, busy: 0.2})
+	if got := l.state(); !strings.HasPrefix(got.Why, "hold: the limit") {
+		t.Errorf("few but alike: %+v", got)
+	}
+}

@@ -70,6 +70,9 @@ func (w *window) failed() float64 {
 	return float64(w.bad) / float64(w.n+w.bad)
 }
 
+// blocked tells whether an arrival found no slot.
+func (w *window) blocked(u Usage) bool { return u.Blocked > w.from.Blocked }
+
 // measured is a closed window.
 type measured struct {
 	n, el   float64 // samples, seconds
@@ -89,7 +92,7 @@ func (w *window) measure(el float64, u Usage, limit int) measured {
 	m.v = max(0.01, w.syy/n-m.y*m.y)
 	m.busy = (u.Area - w.from.Area) / el
 	full := float64(limit)
-	m.binding = m.busy >= 0.9*full || m.busy >= 0.5*full && u.Blocked > w.from.Blocked
+	m.binding = m.busy >= 0.9*full || m.busy >= 0.5*full && w.blocked(u)
 	m.losing = u.Lost > w.from.Lost
 	return m
 }
@@ -98,3 +101,13 @@ func (m measured) finite() bool {
 	s := m.y + m.v + m.x + m.mean + m.busy
 	return !math.IsNaN(s) && !math.IsInf(s, 0)
 }
+
+// vague tells of a calm window whose mean is less certain than the tolerance is
+// wide: few samples, and unlike each other, as when a third of what a quiet
+// service does are health checks. Nothing is urgent while the lane is calm, and
+// a baseline made of them would take the first real traffic for a queue.
+func (m measured) vague(limit int) bool {
+	return !m.binding && m.busy <= 0.5*float64(limit) && m.v/m.n > vagueError*vagueError
+}
+
+const vagueError = 0.4 // standard error of the mean of ln(service)
