@@ -5,6 +5,7 @@ import "time"
 // grant gives free slots to the waiters, best first. Dead ones are passed
 // over: no slot is spent on a caller who cannot use the answer any more.
 func (l *Lane) grant() {
+	l.changed = false
 	if l.queue.Len() == 0 {
 		return
 	}
@@ -30,17 +31,24 @@ func (l *Lane) grant() {
 func (c *Call) sojourn(now time.Duration) time.Duration { return max(0, now-c.Arrived) }
 
 // Expire sheds the waiters whose allowance is over and gives what is free to
-// the others. It should be called at NextExpiry.
+// the others. It should be called at NextExpiry, and after Reconfigure. Any other
+// call changes nothing: what is decided must not depend on how often an owner
+// looks.
 func (l *Lane) Expire(now time.Duration) {
 	l.advance(now)
-	l.grant()
+	if l.expire() || l.changed {
+		l.grant()
+	}
 }
 
-func (l *Lane) expire() {
+// expire tells whether it shed anybody.
+func (l *Lane) expire() (some bool) {
 	for it := l.queue.Expire(at(l.now)); it != nil; it = l.queue.Expire(at(l.now)) {
+		some = true
 		l.tick.lost++
 		l.settleShed(it.Value, ReasonQueueTimeout)
 	}
+	return some
 }
 
 // NextExpiry is when Expire has something to do; false while nobody waits.

@@ -34,6 +34,7 @@ type Lane struct {
 	inflight int            // slots taken
 	law      pid.LimitState // as of the last tick
 	closed   bool
+	changed  bool // by Reconfigure: waiters may fit that did not
 
 	bound   int // of the queue, at least
 	perSlot int // of the queue, for each slot
@@ -59,6 +60,7 @@ func New(cfg Config, limit pid.Limit) (*Lane, error) {
 	l := &Lane{queue: codel.New[*Call](cfg.Queue), bound: codel.DefaultCapacity, perSlot: 4}
 	l.tick.idle = true
 	l.gate.set(0, 0)
+	l.tick.at = -TickPeriod // the first tick is due at once
 	if err := l.Reconfigure(cfg, limit); err != nil {
 		return nil, err
 	}
@@ -82,7 +84,7 @@ func (l *Lane) Reconfigure(cfg Config, limit pid.Limit) error {
 			}
 		}
 	}
-	l.cfg, l.limit, l.closed = cfg, limit, false
+	l.cfg, l.limit, l.closed, l.changed = cfg, limit, false, true
 	l.queue.SetConfig(cfg.Queue)
 	l.tick.leftSeen = false
 	l.follow()
@@ -290,12 +292,15 @@ func (l *Lane) Release(now time.Duration, c *Call, o Outcome) {
 	l.grant()
 }
 
-// advance moves the lane's time and the measure of how its slots were used.
-func (l *Lane) advance(now time.Duration) {
-	if now > l.now {
-		l.tick.area += float64(l.inflight) * (now - l.now).Seconds()
-		l.now = now
-	}
+// advance moves the lane's time.
+func (l *Lane) advance(now time.Duration) { l.now = max(l.now, now) }
+
+// account takes in how the slots were used until now. It comes before every
+// change of inflight and before the laws look, not with every call: the sum must
+// be the same to the last bit however often an owner asks.
+func (l *Lane) account() {
+	l.tick.area += float64(l.inflight) * (l.now - l.tick.areaAt).Seconds()
+	l.tick.areaAt = l.now
 }
 
 // Close sheds all waiters and every later arrival. What runs may be released.

@@ -10,6 +10,7 @@ import (
 type running struct{ prev, next *Call }
 
 func (l *Lane) start(c *Call) {
+	l.account()
 	l.inflight += c.Cost
 	c.State, c.Started, c.inflight, c.late = Running, l.now, l.inflight, false
 	c.run = running{next: l.runs}
@@ -30,6 +31,7 @@ func (l *Lane) start(c *Call) {
 
 // stop takes back the slots of a call that runs.
 func (l *Lane) stop(c *Call) {
+	l.account()
 	l.inflight -= c.Cost
 	if c.run.prev != nil {
 		c.run.prev.run.next = c.run.next

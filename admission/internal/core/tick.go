@@ -14,11 +14,12 @@ const TickPeriod = pid.TickPeriod
 // ticks is what the lane measures between ticks, and what follows from it.
 type ticks struct {
 	area         float64 // slot-seconds used, total
-	blocked      uint64  // arrivals that found no slot, total
-	lost         uint64  // expired, evicted, refused by the queue, total
-	in, rejected uint64  // past the gate, shed by it, total
-	out          uint64  // granted, total
-	peak         int     // most slots taken since the last tick
+	areaAt       time.Duration
+	blocked      uint64 // arrivals that found no slot, total
+	lost         uint64 // expired, evicted, refused by the queue, total
+	in, rejected uint64 // past the gate, shed by it, total
+	out          uint64 // granted, total
+	peak         int    // most slots taken since the last tick
 
 	at     time.Duration // of the last tick
 	inAt   uint64        // arrivals then
@@ -87,6 +88,7 @@ func (l *Lane) Tick(now time.Duration, chance float64) {
 }
 
 func (l *Lane) usage(chance float64) pid.Usage {
+	l.account()
 	return pid.Usage{
 		Area: l.tick.area, Blocked: l.tick.blocked, Lost: l.tick.lost,
 		Deadline: l.deadline(), Chance: chance,
