@@ -87,12 +87,12 @@ func startArm(ctx context.Context, name string, sizes orders.Sizes) (a arm, err 
 	}
 	client, err := load.NewClient("http://" + child.at.Addr)
 	if err != nil {
-		child.stop()
+		_ = child.Stop()
 		return a, err
 	}
 	return arm{name, client, child, func() {
 		client.Close()
-		child.stop()
+		_ = child.Stop()
 		os.RemoveAll(dir)
 	}}, nil
 }
@@ -102,7 +102,7 @@ func (a arm) dead() error {
 	if a.child == nil {
 		return nil
 	}
-	return a.child.dead()
+	return a.child.Dead()
 }
 
 // offer offers one load, x times the capacity, to the arm when it has come to rest, and counts the slices that s keeps.
