@@ -9,8 +9,10 @@
 // holds what must not be passed even for an instant. None needs an import of
 // this package to be implemented.
 //
-// Built in: [Func] makes a signal of a function, [Value] is pushed instead of
-// polled, [Max] combines, [Goroutines] and [SchedLatency] watch the Go runtime.
+// Signals built in: [Func] makes one of a function and [Value] is pushed instead
+// of polled. [Goroutines], [SchedLatency], [Heap] and [GCShare] watch the Go runtime,
+// [CPU] and [PSI] what Linux and its cgroups say, [DBPool] the connections of a
+// sql.DB. [Scaled], [Smoothed], [Hysteresis], [Rise] and [Max] build one of others.
 // Each reads a finite pressure of at least 0 or returns an error, is safe for
 // concurrent use, and starts no goroutine.
 package regulators

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"math"
 	"runtime"
+	"runtime/debug"
 	"strings"
 	"sync"
 	"testing"
@@ -111,6 +112,27 @@ func BenchmarkGoroutines(b *testing.B) {
 }
 
 func BenchmarkSchedLatency(b *testing.B) { benchmarkPoll(b, newSchedLatency(b)) }
+
+func BenchmarkHeap(b *testing.B) {
+	for name, limit := range map[string]int64{"number": 1 << 30, "found": 0} {
+		b.Run(name, func(b *testing.B) {
+			defer debug.SetMemoryLimit(debug.SetMemoryLimit(1 << 30))
+			s, err := regulators.Heap(limit)
+			if err != nil {
+				b.Fatal(err)
+			}
+			benchmarkPoll(b, s)
+		})
+	}
+}
+
+func BenchmarkGCShare(b *testing.B) {
+	s, err := regulators.GCShare(0.2)
+	if err != nil {
+		b.Fatal(err)
+	}
+	benchmarkPoll(b, s)
+}
 
 func BenchmarkValue(b *testing.B) {
 	var v regulators.Value
