@@ -9,9 +9,11 @@
 // waiter is the one whose caller is about to give up: serving it is likely to
 // be work for nobody, while the newest can still be answered in good time. This
 // is adaptive LIFO (Ben Maurer, "Fail at Scale", ACM Queue 13(8), 2015). A
-// queue becomes standing once it has been non-empty for longer than a window,
-// and stays so until it empties: without that hysteresis it would flip with
-// every short lull and be neither fair nor fresh.
+// tier's queue becomes standing once it has been non-empty for longer than a
+// window, and stays so until it empties: without that hysteresis it would flip
+// with every short lull and be neither fair nor fresh. Each tier goes by itself:
+// the best one, of which all are served, is no standing queue because a worse
+// one behind it is.
 //
 // # Allowance
 //

@@ -12,12 +12,18 @@ type oracle struct {
 	t        *testing.T
 	q        *Queue[int]
 	now      time.Time // the latest seen while somebody waits
-	since    time.Time // when the queue became non-empty
 	capacity int
 	law      string
-	last     time.Duration
-	mode     Mode
-	waiters  []*entry
+	tiers    [NumTiers]struct {
+		since time.Time // when it became non-empty
+		last  time.Duration
+		mode  Mode
+	}
+	waiters []*entry
+}
+
+func (o *oracle) empty(tier int) bool {
+	return !slices.ContainsFunc(o.waiters, func(e *entry) bool { return e.tier == tier })
 }
 
 type entry struct {
@@ -30,17 +36,22 @@ const oracleInterval = 20 * ms
 
 func (o *oracle) look(now time.Time) {
 	if len(o.waiters) == 0 {
-		o.now, o.since, o.mode = now, now, FIFO
+		o.now = now
 	}
 	if now.After(o.now) {
 		o.now = now
 	}
-	window := max(o.last, 0)
-	if o.law == LawCoDel {
-		window = oracleInterval
-	}
-	if len(o.waiters) > 0 && o.now.Sub(o.since) > window {
-		o.mode = LIFO
+	for tier := range o.tiers {
+		t := &o.tiers[tier]
+		window := max(t.last, 0)
+		if o.law == LawCoDel {
+			window = oracleInterval
+		}
+		if o.empty(tier) {
+			t.since, t.mode = o.now, FIFO
+		} else if o.now.Sub(t.since) > window {
+			t.mode = LIFO
+		}
 	}
 }
 
@@ -54,8 +65,8 @@ func (o *oracle) take(it *Item[int]) *entry {
 	}
 	e := o.waiters[i]
 	o.waiters = slices.Delete(o.waiters, i, i+1)
-	if len(o.waiters) == 0 {
-		o.mode = FIFO
+	if o.empty(e.tier) {
+		o.tiers[e.tier].mode = FIFO
 	}
 	return e
 }
@@ -86,7 +97,7 @@ func (o *oracle) push(now time.Time, it *Item[int]) {
 		if evicted != nil {
 			o.take(evicted)
 		}
-		o.last = it.Allowance
+		o.tiers[e.tier].last = it.Allowance
 		o.look(now)
 	}
 }
@@ -95,7 +106,7 @@ func (o *oracle) pop(now time.Time) {
 	o.look(now)
 	var best *entry
 	for _, w := range o.waiters {
-		if best == nil || w.tier < best.tier || w.tier == best.tier && o.mode == LIFO {
+		if best == nil || w.tier < best.tier || w.tier == best.tier && o.tiers[w.tier].mode == LIFO {
 			best = w
 		}
 	}
@@ -135,9 +146,16 @@ func (o *oracle) expire(now time.Time, all bool) {
 
 // check compares all that can be observed.
 func (o *oracle) check(now time.Time) {
-	if o.q.Len() != len(o.waiters) || o.q.Mode() != o.mode || o.q.Capacity() != o.capacity {
+	mode := FIFO
+	for tier, t := range o.tiers {
+		mode = max(mode, t.mode)
+		if got := o.q.ModeTier(tier); got != t.mode {
+			o.t.Fatalf("tier %d: mode %v, want %v", tier, got, t.mode)
+		}
+	}
+	if o.q.Len() != len(o.waiters) || o.q.Mode() != mode || o.q.Capacity() != o.capacity {
 		o.t.Fatalf("Len, Mode, Capacity are %d, %v, %d, want %d, %v, %d",
-			o.q.Len(), o.q.Mode(), o.q.Capacity(), len(o.waiters), o.mode, o.capacity)
+			o.q.Len(), o.q.Mode(), o.q.Capacity(), len(o.waiters), mode, o.capacity)
 	}
 	var count [NumTiers]int
 	var age [NumTiers]time.Duration
@@ -218,6 +236,7 @@ func FuzzQueue(f *testing.F) {
 				}
 				o.capacity = cfg.Capacity
 				o.q.SetConfig(cfg)
+				o.look(o.now)
 			}
 			o.check(now)
 		}

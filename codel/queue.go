@@ -34,21 +34,27 @@ type Queue[T any] struct {
 	cfg      Config
 	capacity int
 	length   int
-	tiers    [NumTiers]struct {
-		list[T]
-		length int
-	}
-	wheel wheel[T]
+	tiers    [NumTiers]tierQueue[T]
+	wheel    wheel[T]
 
-	// The queue's clock starts when it becomes non-empty and so is also the
-	// measure of a standing queue. That it starts anew each time lets a clock
-	// that was set back hold up only those who were waiting then.
+	// The queue's clock starts when it becomes non-empty. That it starts anew
+	// each time lets a clock that was set back hold up only those who were
+	// waiting then.
 	epoch  time.Time
 	latest time.Time     // the latest now
 	age    time.Duration // latest - epoch
+}
 
-	last time.Duration // allowance of the item last pushed
-	mode Mode
+// tierQueue is the waiters of one tier. Each tier has a mode of its own: where
+// better tiers are served before worse ones, the queue as a whole stands while
+// the best tier's waiters come and go, and that tier under LIFO would lose every
+// hundredth of them though there is room for all.
+type tierQueue[T any] struct {
+	list[T]
+	length int
+	since  time.Duration // the queue's age when the tier became non-empty
+	last   time.Duration // allowance of its item last pushed
+	mode   Mode
 }
 
 // New returns an empty queue. REQUIRES: cfg.Validate() == nil.
@@ -61,6 +67,10 @@ func New[T any](cfg Config) *Queue[T] {
 // SetConfig puts cfg into force, its Capacity included, and keeps all waiters,
 // their allowances and the mode. REQUIRES: cfg.Validate() == nil.
 func (q *Queue[T]) SetConfig(cfg Config) {
+	for tier := range q.tiers {
+		t := &q.tiers[tier]
+		t.mode = q.ModeTier(tier) // by the old config
+	}
 	q.cfg = cfg.WithDefaults()
 	q.capacity = q.cfg.Capacity
 }
@@ -94,9 +104,25 @@ func (q *Queue[T]) HeadAge(now time.Time, tier int) time.Duration {
 	return max(now.Sub(since), q.latest.Sub(since))
 }
 
-// Mode returns the order in force as of the last Push, Pop or Expire, FIFO if
-// the queue is empty.
-func (q *Queue[T]) Mode() Mode { return q.mode }
+// Mode returns LIFO if that is the order in force in any tier as of the last
+// Push, Pop or Expire.
+func (q *Queue[T]) Mode() Mode {
+	for tier := range q.tiers {
+		if q.ModeTier(tier) == LIFO {
+			return LIFO
+		}
+	}
+	return FIFO
+}
+
+// ModeTier returns the order in force in tier as of the last Push, Pop or
+// Expire, FIFO if nobody of it waits or there is no such tier.
+func (q *Queue[T]) ModeTier(tier int) Mode {
+	if q.LenTier(tier) == 0 {
+		return FIFO
+	}
+	return q.modeAt(&q.tiers[tier], q.age)
+}
 
 // Push lets it wait. When the queue is full, the oldest waiter of the worst
 // tier present gives way if that tier is the newcomer's or worse; it is
@@ -111,18 +137,17 @@ func (q *Queue[T]) Push(now time.Time, it *Item[T]) (evicted *Item[T], ok bool) 
 	if q.length == 0 {
 		q.epoch, q.latest = now, now
 	}
-	q.settle(now)
+	q.advance(now)
 	if q.length >= q.capacity {
 		if evicted = q.worst(); evicted == nil || evicted.tier < tier {
 			return nil, false
 		}
 	}
 	q.attach(it, tier)
-	// Only now, so that a queue of one does not seem to have been empty.
+	// Only now, so that a tier of one does not seem to have been empty.
 	if evicted != nil {
 		q.detach(evicted)
 	}
-	q.mode = q.modeAt(q.age) // the newcomer's allowance is now the measure
 	return evicted, true
 }
 
@@ -133,8 +158,8 @@ func (q *Queue[T]) Pop(now time.Time) *Item[T] {
 	if q.length == 0 {
 		return nil
 	}
-	q.settle(now)
-	it := q.best(q.mode)
+	q.advance(now)
+	it := q.best(q.age)
 	q.detach(it)
 	return it
 }
@@ -144,7 +169,7 @@ func (q *Queue[T]) Peek(now time.Time) *Item[T] {
 	if q.length == 0 {
 		return nil
 	}
-	return q.best(q.modeAt(max(now.Sub(q.epoch), q.age)))
+	return q.best(max(now.Sub(q.epoch), q.age))
 }
 
 // Remove takes out it, whose caller has left. It returns false, without any
@@ -164,7 +189,7 @@ func (q *Queue[T]) Expire(now time.Time) *Item[T] {
 	if q.length == 0 {
 		return nil
 	}
-	q.settle(now)
+	q.advance(now)
 	it := q.wheel.due(int64(q.age / grain))
 	if it != nil {
 		q.detach(it)
@@ -184,39 +209,37 @@ func (q *Queue[T]) NextExpiry() (at time.Time, ok bool) {
 	return q.epoch.Add(time.Duration(tick) * grain), true
 }
 
-// modeAt returns the mode at age, if nothing is pushed until then. There is no
-// way back from LIFO here: only emptying leads there.
-func (q *Queue[T]) modeAt(age time.Duration) Mode {
-	window := q.last
+// modeAt returns the mode of a tier at age, if nothing is pushed to it until
+// then. There is no way back from LIFO here: only emptying leads there.
+func (q *Queue[T]) modeAt(t *tierQueue[T], age time.Duration) Mode {
+	window := t.last
 	if q.cfg.Law == LawCoDel {
 		window = q.cfg.Interval
 	}
-	if age > window {
+	if age-t.since > window {
 		return LIFO
 	}
-	return q.mode
+	return t.mode
 }
 
-// settle brings clock and mode up to now. Push settles before it takes in the
-// newcomer, although the mode is looked at again after: the mode thus depends
-// on what was pushed when, not on how often the queue was asked in between.
-func (q *Queue[T]) settle(now time.Time) {
+// advance brings the clock up to now.
+func (q *Queue[T]) advance(now time.Time) {
 	if age := now.Sub(q.epoch); age > q.age {
 		q.latest, q.age = now, age
 	}
-	q.mode = q.modeAt(q.age)
 }
 
-// best returns the waiter to serve next. REQUIRES: somebody waits.
-func (q *Queue[T]) best(m Mode) *Item[T] {
+// best returns the waiter to serve next at age. REQUIRES: somebody waits.
+func (q *Queue[T]) best(age time.Duration) *Item[T] {
 	tier := 0
 	for q.tiers[tier].length == 0 {
 		tier++
 	}
-	if m == LIFO {
-		return q.tiers[tier].tail
+	t := &q.tiers[tier]
+	if q.modeAt(t, age) == LIFO {
+		return t.tail
 	}
-	return q.tiers[tier].head
+	return t.head
 }
 
 // worst returns the oldest waiter of the worst tier present, or nil.
@@ -242,19 +265,28 @@ func (q *Queue[T]) attach(it *Item[T], tier int) {
 
 	q.wheel.advance(int64(q.age / grain))
 	q.wheel.add(it)
-	q.tiers[tier].pushBack(byTier, it)
-	q.tiers[tier].length++
+	t := &q.tiers[tier]
+	if t.length == 0 {
+		t.since = q.age
+	}
+	// The mode is kept before the newcomer's allowance becomes the measure: it
+	// thus depends on what was pushed when, not on how often one asked in between.
+	t.mode = q.modeAt(t, q.age)
+	t.pushBack(byTier, it)
+	t.length++
+	t.last = allowance
 	q.length++
-	q.last = allowance
 }
 
 func (q *Queue[T]) detach(it *Item[T]) {
 	q.wheel.remove(it)
-	q.tiers[it.tier].remove(byTier, it)
-	q.tiers[it.tier].length--
-	q.length--
-	it.queue = nil
-	if q.length == 0 {
-		q.age, q.mode = 0, FIFO
+	t := &q.tiers[it.tier]
+	t.remove(byTier, it)
+	if t.length--; t.length == 0 {
+		t.mode, t.last = FIFO, 0
 	}
+	if q.length--; q.length == 0 {
+		q.age = 0
+	}
+	it.queue = nil
 }

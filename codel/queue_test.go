@@ -119,6 +119,17 @@ func TestTimelines(t *testing.T) {
 			{54, "push g 2 50", "-"},
 			{103, "pop", "f"}, // 50 ms since f came, not since a
 		}},
+		{"a better tier stays calm while a worse one stands", Config{}, []step{
+			{0, "push a 5 50", "-"},
+			{1, "push b 5 50", "-"},
+			{40, "push c 1 50", "-"},
+			{41, "push d 1 50", "-"},
+			{60, "pop", "c"},
+			{60, "mode", "LIFO"}, // of the tier of a and b
+			{60, "pop", "d"},
+			{60, "pop", "b"},
+			{60, "pop", "a"},
+		}},
 		{"the switch is seen even when nobody looked", Config{}, []step{
 			{0, "push a 2 10", "-"},
 			{50, "push b 2 100", "-"}, // standing since 10 ms

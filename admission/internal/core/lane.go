@@ -203,7 +203,7 @@ func (l *Lane) enqueue(c *Call, chance float64) {
 		remaining = c.Deadline - l.now
 	}
 	c.item.Value, c.item.Tier = c, c.Tier()
-	allowance := l.cfg.Queue.Allow(remaining, l.queue.Mode() == codel.LIFO, chance)
+	allowance := l.cfg.Queue.Allow(remaining, l.queue.ModeTier(c.Tier()) == codel.LIFO, chance)
 	c.item.Allowance = time.Duration(float64(allowance) * l.worth(c.Tier(), allowance))
 	evicted, ok := l.queue.Push(at(l.now), &c.item)
 	if evicted != nil {
