@@ -1,4 +1,3 @@
-// Package meter watches the process that it runs in.
 package meter
 
 import (

@@ -1,0 +1,2 @@
+// Package meter watches the process that it runs in.
+package meter
