@@ -29,20 +29,21 @@
 //     tag, whether or not the service is loaded (tenant-cap).
 //   - Stages are the user's own decisions (stage).
 //   - The gate sheds the least important share of what is offered when the
-//     lane's queue keeps losing, or when a signal says so (priority). For want of
-//     slots it sheds nobody while a quarter of them is free.
+//     lane's queue keeps losing, or when a signal says so (priority).
 //   - The lane gives out slots under an inflight limit that finds itself.
 //     Without a free slot the request waits, best tier first, newest first
 //     while a standing queue exists, for a third of its remaining deadline
 //     (queue-timeout, queue-full, evicted).
 //
 // Whoever is refused gets a [*ShedError] with the reason and a hint when to
-// try again; whoever leaves gets his own context's cause.
+// try again; whoever leaves gets his own context's cause. The laws behind limit,
+// gate and queue are explained below, after what to look at.
 //
 // # The loop
 //
-// One goroutine per controller ticks every 50 ms while there is work and
-// sleeps when there is none. A tick moves each lane's limit by the law of
+// One goroutine per controller ticks every 50 ms while there is work. A lane
+// without any for 15 s sleeps until the next request: what Stats shows of it is
+// then that of its last tick. A tick moves each lane's limit by the law of
 // [pid.Octave] (others can be chosen, see [LimitConfig], or brought, see
 // [WithLimit]) and, every 100 ms, the gate's shed ratio by [pid.ShedRatio].
 // All decisions are those of a pure state machine that knows neither clock nor
@@ -51,22 +52,47 @@
 //
 // # What to look at
 //
-// [Controller.Stats] explains the moment: per lane the limit and why it last
-// moved, slots taken, waiters by tier, the shed ratio and what asks for it,
-// counts by tier and reason. Every move of a limit and of a gate is told with its
-// reason by [Hooks] and, at level Debug, by the log. In words:
+// [Controller.Stats] explains the moment. Look in this order; counters only grow,
+// so compare two snapshots.
 //
-//   - ShedRatio above 0 with Binding "queue": the lane is asked for more than
-//     it can do. Binding names a signal: that signal is above its setpoint.
-//   - LimitWhy "cut: slower than the baseline allows": the back end queues
-//     inside; the limit goes down until it does not.
-//   - Resting: everything failed even at the lowest limit; the lane pauses for
-//     a few seconds at a time and tries again.
-//   - tenant-cap: nothing is overloaded; a rule of the scorecard was met.
+//   - Mode. In [Shadow] nobody is shed, in [Off] nothing is counted.
+//   - Who is refused, and why: Tiers[t].Shed by [Reason] of each [LaneStats]
+//     (Shadow instead of Shed where it was only counted). The reason says which
+//     of the following to read. Left counts callers that went while they waited.
+//   - Reason priority: ShedRatio, Threshold and Binding. With Binding "queue" the
+//     lane is asked for more than it can do: compare Arrivals and Throughput.
+//     Another name is that of a signal above its setpoint: see Signals. Threshold
+//     is the tier and cohort where shedding begins.
+//   - Reasons queue-timeout, evicted, queue-full: no slot came free in time.
+//     Inflight at Limit: read LimitWhy, and Latency against Baseline. Pressure
+//     above 1 means that the oldest waiter is older than a typical one may become.
+//     Some of these are normal in overload, since the gate lets through a little
+//     more than the lane can do.
+//   - Reason limit: the same, for callers of [Controller.TryAdmit], who do not wait.
+//   - Reason deadline: callers brought less time than Median, and the wait if
+//     there is one; or no time at all. They are too hasty, or the back end is too
+//     slow.
+//   - Reason tenant-cap: nothing is overloaded; a rule of the scorecard was met.
+//     Rules and Tenants say which and who.
+//   - Reasons stage, keyed, regulator: a stage of yours said no; [ShedError] names
+//     it. Reason closed: after [Controller.Close], or in a lane that a new config
+//     removed.
+//   - Nobody is refused, but all is slow: Outcomes by tier. Overload that grows is
+//     a back end that fails; Latency above Baseline with "hold: the limit does
+//     not bind" is a slow back end that no limit can help.
+//   - Resting: nothing is granted for a moment; see "rest" below.
+//   - Signals: Stale and Misses tell of one that cannot be read, which then asks
+//     for nothing; Err is the last poll's. Terms say what its ratio is made of.
 //
-// Pin a lane's limit (LimitConfig.Fixed) when the back end has a hard bound of
-// its own, such as a connection pool. Try anything in mode [Shadow] first: the
-// same decisions are made and counted, and nobody is shed.
+// Arrivals counts what comes to the gate: not those refused before it, for
+// deadline, tenant-cap or by a stage. Throughput is what the whole limit would let
+// through, as measured.
+//
+// [Hooks] tell the same as it happens: Shed each refusal, Limit each move of a
+// limit with its reason, Gate when a lane begins to shed by priority and when it
+// ends. The log, see [WithLogger], has at level Debug "limit moved", "gate sheds"
+// and "gate is open"; at Info "config applied" and "signal found again"; at Warn
+// "signal lost". It never has a line per request.
 //
 // # Promises
 //

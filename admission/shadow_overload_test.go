@@ -1,0 +1,58 @@
+package admission
+
+import (
+	"context"
+	"math/rand/v2"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// Shadow keeps nobody from the back end, so in overload the laws measure one that
+// nobody protects, and what would be shed is no forecast of what Enforce sheds.
+// The package comment says so.
+func TestShadowOverstatesOverload(t *testing.T) {
+	refused := map[Mode]float64{}
+	for _, mode := range []Mode{Shadow, Enforce} {
+		synctest.Test(t, func(t *testing.T) {
+			c := NewQuiet(t, Config{Mode: mode})
+			rng := rand.New(rand.NewPCG(1, 1))
+			servers := make(chan struct{}, 20) // 200/s
+			var wg sync.WaitGroup
+			ask := func(service time.Duration) {
+				ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+				defer cancel()
+				_ = c.Do(ctx, Request{}, func(ctx context.Context) error {
+					select {
+					case servers <- struct{}{}:
+					case <-ctx.Done():
+						return ctx.Err()
+					}
+					time.Sleep(service)
+					<-servers
+					return ctx.Err()
+				})
+			}
+			for end := time.Now().Add(time.Minute); time.Now().Before(end); {
+				time.Sleep(time.Duration(rng.ExpFloat64() / 400 * float64(time.Second)))
+				service := time.Duration((0.5 + rng.Float64()) * float64(100*time.Millisecond))
+				wg.Go(func() { ask(service) })
+			}
+			l := only(t, c)
+			wg.Wait()
+			for _, tier := range l.Tiers {
+				for why := range tier.Shed {
+					refused[mode] += float64(tier.Shed[why]+tier.Shadow[why]) / float64(l.Tiers[T3].Arrived)
+				}
+			}
+			t.Logf("%v: limit %d (%s), ratio %.2f, refused %.2f", mode, l.Limit, l.LimitWhy, l.ShedRatio, refused[mode])
+			if at := l.Limit; mode == Shadow && at > 2 || mode == Enforce && (at < 20 || at > 45) {
+				t.Errorf("%v: limit is %d", mode, at)
+			}
+		})
+	}
+	if refused[Shadow] < 0.9 || refused[Enforce] > 0.55 {
+		t.Errorf("refused at twice the capacity: %v; want nearly all in shadow and about half else", refused)
+	}
+}
