@@ -29,7 +29,8 @@ type Config struct {
 
 // LaneConfig configures a lane. Its zero value is a lane with all defaults.
 type LaneConfig struct {
-	Limit LimitConfig  `json:"limit"`
+	Limit LimitConfig `json:"limit"`
+	// Queue's Capacity, left zero, is 50, or four for each slot if that is more.
 	Queue codel.Config `json:"queue"`
 	Gate  GateConfig   `json:"gate"`
 	// Deadline is how long a caller of this lane is assumed to wait when his
@@ -93,7 +94,8 @@ const (
 	Enforce Mode = iota
 	// Shadow takes the same way through the code and keeps the same
 	// statistics, but lets everything run at once; what would have been shed
-	// is counted.
+	// is counted. In overload that is more than Enforce would shed, since nobody
+	// is kept from the back end.
 	Shadow
 	// Off lets everything through untouched and uncounted.
 	Off

@@ -42,7 +42,7 @@ type LaneStats struct {
 	QueueMode     string  // "FIFO" or "LIFO"
 	Pressure      float64 // age of the oldest waiter over what a waiter may wait
 
-	ShedRatio  float64  // share of arrivals that the gate sheds; for want of slots only where fewer than a quarter is free
+	ShedRatio  float64  // share of arrivals that the gate is to shed; for signals alone while nobody waits and more than a quarter of the slots is free
 	Threshold  Priority // worse priorities are shed, at it a part; zero: nobody is
 	Binding    string   // what asks for the ratio: "queue" or a signal
 	Arrivals   float64  // per second

@@ -25,7 +25,7 @@
 // allows Interval while the queue is calm and Target under a standing queue,
 // the pair of CoDel (Nichols & Jacobson, "Controlled Queue Delay", ACM Queue
 // 10(5), 2012, and RFC 8289) in the form the article above gives it for
-// request queues. Both are spread by a number the caller draws, so that waiters
+// request queues. All are spread by a number the caller draws, so that waiters
 // which came together do not leave, and retry, together.
 //
 // # Use

@@ -1,7 +1,11 @@
 // Package pid holds the control laws of Spillway: a PID controller fit for an
-// actuator with bounds, and what is built on it, the inflight limit (octave.go)
-// and the shed ratio (ratio.go). Other known laws of the limit, AIMD, Gradient2
-// and Vegas, can be chosen in its place (aimd.go, gradient2.go, vegas.go).
+// actuator with bounds ([Controller]); the inflight limit ([Limit]), by default
+// [Octave], which is built on it; and the gate's shed ratio ([ShedRatio]).
+//
+// Other known laws of the limit, AIMD, Gradient2 and Vegas, can be chosen in
+// octave's place, see [LimitConfig]. Those of the ratio are "ff", fed forward from
+// measured rates, "pid", the published loop on the controller, and "off", see
+// [GateConfig]. Package admission explains to an operator what they do when.
 //
 // Each is a pure law: state, measurements and elapsed time go in, a number
 // comes out. None starts a goroutine, reads a clock, draws a random number or
