@@ -31,9 +31,9 @@
 //
 // Overload counts against the limit: outcome [Overload], which is a deadline
 // exceeded or, over HTTP, a 503 or 504, and every request still running when its
-// deadline passes. When it outweighs success (by eight requests at least, that ran
-// side by side) the limit falls by up to 39 % a window, down to LimitConfig.Min;
-// there the lane rests: it grants nothing for a second, then two, four, eight, ten, and tries
+// deadline passes. When it outweighs success (eight such requests at least, three
+// at the floor, and not of those that ran one at a time) the limit falls by up to
+// 39 % a window, down to LimitConfig.Min; there the lane rests: it grants nothing for a second, then two, four, eight, ten, and tries
 // again in between. Ordinary failures say nothing about capacity and are not
 // looked at.
 //
