@@ -66,8 +66,9 @@ func checkCustomers(n int) error {
 	return nil
 }
 
-// startArm starts the order service as a child with a database of its own, behind Spillway if name is "on".
-func startArm(ctx context.Context, name string, sizes orders.Sizes) (a arm, err error) {
+// startArm starts the order service as a child with a database of its own, behind Spillway if name is "on", and with
+// further flags of serve.
+func startArm(ctx context.Context, name string, sizes orders.Sizes, flags ...string) (a arm, err error) {
 	dir, err := os.MkdirTemp("", "shedcurve-")
 	if err != nil {
 		return a, err
@@ -81,7 +82,7 @@ func startArm(ctx context.Context, name string, sizes orders.Sizes) (a arm, err 
 	if err := orders.Create(ctx, db, sizes); err != nil {
 		return a, err
 	}
-	child, err := startChild(ctx, db, name)
+	child, err := startChild(ctx, db, name, flags...)
 	if err != nil {
 		return a, err
 	}

@@ -17,12 +17,13 @@ type child struct {
 	at addresses
 }
 
-// startChild starts this program again as the service on the database file db, with or without Spillway.
-func startChild(ctx context.Context, db, spillway string) (*child, error) {
+// startChild starts this program again as the service on the database file db, with or without Spillway, and with further
+// flags of serve.
+func startChild(ctx context.Context, db, spillway string, flags ...string) (*child, error) {
 	c := &child{}
+	args := append([]string{"serve", "-child", "-addr", "127.0.0.1:0", "-db", db, "-spillway", spillway}, flags...)
 	var err error
-	c.Child, err = process.Start(ctx, "the service (spillway "+spillway+")", &c.at,
-		"serve", "-child", "-addr", "127.0.0.1:0", "-db", db, "-spillway", spillway)
+	c.Child, err = process.Start(ctx, "the service (spillway "+spillway+")", &c.at, args...)
 	if err != nil {
 		return nil, err
 	}

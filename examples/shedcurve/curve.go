@@ -164,17 +164,9 @@ func (c *curve) start(ctx context.Context) error {
 		c.arms = append(c.arms, a)
 		return nil
 	}
-	if c.opts.sizes == (orders.Sizes{}) {
-		var err error
-		if c.opts.sizes, err = sizesFor(ctx, 0); err != nil {
-			return err
-		}
-	}
-	var err error
-	if c.opts.mix, err = load.NewMix(orderRequests(c.opts.sizes)...); err != nil {
+	if err := c.prepare(ctx); err != nil {
 		return err
 	}
-	c.report.Customers = c.opts.sizes.Customers
 	for _, name := range []string{report.ArmOff, report.ArmOn} {
 		a, err := startArm(ctx, name, c.opts.sizes)
 		if err != nil {
@@ -183,6 +175,18 @@ func (c *curve) start(ctx context.Context) error {
 		c.arms = append(c.arms, a)
 	}
 	return nil
+}
+
+// prepare decides on the size of our own service and on what to ask it for.
+func (c *curve) prepare(ctx context.Context) (err error) {
+	if c.opts.sizes == (orders.Sizes{}) {
+		if c.opts.sizes, err = sizesFor(ctx, 0); err != nil {
+			return err
+		}
+	}
+	c.report.Customers = c.opts.sizes.Customers
+	c.opts.mix, err = load.NewMix(orderRequests(c.opts.sizes)...)
+	return err
 }
 
 func (c *curve) stop() {

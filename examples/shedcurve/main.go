@@ -51,6 +51,13 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 		}
 		return status(runNoisy(ctx, cfg, stdout, stderr), stderr)
 	}
+	if len(args) > 0 && args[0] == "limits" {
+		cfg, err := parseLimits(args[1:], stderr)
+		if err != nil {
+			return usageStatus(err, stderr)
+		}
+		return status(runLimits(ctx, cfg, stdout, stderr), stderr)
+	}
 	opts, err := parseOptions(args, stderr)
 	if err != nil {
 		return usageStatus(err, stderr)

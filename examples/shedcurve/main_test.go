@@ -46,6 +46,12 @@ func TestUsageErrors(t *testing.T) {
 		{"-target http://x -requests /none.yaml", []string{"-requests:", "/none.yaml"}},
 		{"noisy -pairs 0 -load 0 -duration 1ms", []string{"-pairs is 0", "-load is 0", "-duration is 1ms"}},
 		{"noisy extra", []string{`unexpected argument "extra"`}},
+		{"limits -rounds 0 -load -1 -limits 0 -deadline 0s", []string{"-rounds is 0", "-load is -1", `-limits has "0"`, "-deadline is 0s"}},
+		{"limits -limits 1,x", []string{`-limits has "x"`}},
+		{"limits -limits 1,2000000 -customers 3", []string{`-limits has "2000000"`, "-customers is 3"}},
+		{"limits extra", []string{`unexpected argument "extra"`}},
+		{"serve -limit -1", []string{"-limit:", "fixed is -1: must be between 0 and 1000000"}},
+		{"serve -limit 3 -spillway off", []string{"-limit is for -spillway on"}},
 		{"serve -spillway maybe", []string{`-spillway is "maybe", must be on or off`}},
 		{"serve -nonsense", []string{"not defined: -nonsense"}},
 		{"-customers -1", []string{"-customers is -1, must be 0 or 4 to 2000"}},
@@ -72,9 +78,10 @@ func TestUsageErrors(t *testing.T) {
 
 func TestHelp(t *testing.T) {
 	for args, flags := range map[string][]string{
-		"-help":       {"-target", "-request", "-requests", "-rates", "-duration", "-deadline", "-seed", "-out", "-json", "-quick", "-customers"},
-		"noisy -help": {"-pairs", "-load", "-duration", "-deadline", "-seed", "-customers"},
-		"serve -help": {"-addr", "-admin", "-spillway", "-db", "-customers"},
+		"-help":        {"-target", "-request", "-requests", "-rates", "-duration", "-deadline", "-seed", "-out", "-json", "-quick", "-customers"},
+		"noisy -help":  {"-pairs", "-load", "-duration", "-deadline", "-seed", "-customers"},
+		"limits -help": {"-limits", "-rounds", "-load", "-duration", "-deadline", "-seed", "-json", "-customers"},
+		"serve -help":  {"-addr", "-admin", "-spillway", "-limit", "-db", "-customers"},
 	} {
 		var stderr bytes.Buffer
 		if code := run(strings.Fields(args), strings.NewReader(""), &stderr, &stderr); code != exitOK {

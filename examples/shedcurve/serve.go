@@ -22,6 +22,7 @@ import (
 type serveConfig struct {
 	addr, admin string
 	spillway    bool
+	limit       int    // of each lane; 0: tuned
 	db          string // made by orders.Create; empty: a temporary one
 	customers   int    // of a temporary one; 0: as fits this machine
 	child       bool
@@ -41,6 +42,7 @@ func parseServe(args []string, stderr io.Writer) (serveConfig, error) {
 	fs.StringVar(&c.addr, "addr", "127.0.0.1:8080", "`address` to serve on; port 0 picks one")
 	fs.StringVar(&c.admin, "admin", "127.0.0.1:0", "`address` for usage, reset and profiles; anybody who reaches it can reset the data")
 	fs.StringVar(&spillway, "spillway", "on", "`on or off`: with or without Spillway before the same handler")
+	fs.IntVar(&c.limit, "limit", 0, "how many requests of each of Spillway's lanes, read and write, may be inside; 0: as `many` as it finds best itself")
 	fs.StringVar(&c.db, "db", "", "database `file` that an earlier run made; empty: a new one in a temporary folder")
 	customersFlag(fs, &c.customers)
 	fs.BoolVar(&c.child, "child", false, "print the addresses as JSON and end when standard input does")
@@ -59,6 +61,12 @@ func parseServe(args []string, stderr io.Writer) (serveConfig, error) {
 	case "off":
 	default:
 		return c, fmt.Errorf("-spillway is %q, must be on or off", spillway)
+	}
+	if c.limit != 0 && !c.spillway {
+		return c, errors.New("-limit is for -spillway on")
+	}
+	if err := checkLimit(c.limit); err != nil {
+		return c, fmt.Errorf("-limit: %w", err)
 	}
 	return c, nil
 }
@@ -100,7 +108,7 @@ func serve(ctx context.Context, c serveConfig, stdin io.Reader, stdout, stderr i
 	handler := http.Handler(orders.Handler(store))
 	var stats func() any
 	if c.spillway {
-		protect, ctrl, err := newSpillway()
+		protect, ctrl, err := newSpillway(c.limit)
 		if err != nil {
 			return err
 		}

@@ -20,11 +20,13 @@ var rules = []scorecard.Rule{
 }
 
 // newSpillway returns the middleware that makes the difference between the arms, and the controller that it
-// asks. All but the lanes and the caps is default. The controller is the caller's to close.
-func newSpillway() (func(http.Handler) http.Handler, *admission.Controller, error) {
+// asks. All but the lanes and the caps is default, and the lanes' limit where it is not 0: then each is pinned there.
+// The controller is the caller's to close.
+func newSpillway(limit int) (func(http.Handler) http.Handler, *admission.Controller, error) {
+	lane := admission.LaneConfig{Limit: admission.LimitConfig{Fixed: limit}}
 	ctrl, err := admission.New(admission.Config{
 		// Reads and writes wait for different things, so each has its own limit.
-		Lanes:     map[string]admission.LaneConfig{"read": {}, "write": {}},
+		Lanes:     map[string]admission.LaneConfig{"read": lane, "write": lane},
 		Scorecard: admission.ScorecardConfig{Rules: rules},
 	})
 	if err != nil {
