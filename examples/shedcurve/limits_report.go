@@ -50,6 +50,7 @@ type limitArm struct {
 
 	GoodputOfBest float64 `json:"goodput_of_best"` // as a multiple of the best pinned limit's
 	P99OfBest     float64 `json:"p99_of_best"`
+	Met           bool    `json:"met"` // both are as the tuner is held to
 }
 
 func newLimitsReport(c limitsConfig, measured report.Report) limitsReport {
@@ -126,12 +127,10 @@ func (r *limitsReport) judge() error {
 	r.Best = best.Limit
 	for _, l := range r.all() {
 		l.GoodputOfBest, l.P99OfBest = l.GoodputRPS/best.GoodputRPS, l.P99MS/best.P99MS
+		l.Met = l.GoodputOfBest >= leastGoodput && l.P99OfBest <= mostP99
 	}
 	return nil
 }
-
-// met says whether the arm gives what the tuner is held to.
-func (l *limitArm) met() bool { return l.GoodputOfBest >= leastGoodput && l.P99OfBest <= mostP99 }
 
 // write writes the report for a terminal.
 func (r *limitsReport) write(w io.Writer) error {
@@ -158,7 +157,7 @@ func (r *limitsReport) write(w io.Writer) error {
 	}
 	for _, l := range []*limitArm{&r.Cold, &r.Settled} {
 		verdict := "missed"
-		if l.met() {
+		if l.Met {
 			verdict = "met"
 		}
 		fmt.Fprintf(&b, "%s: %s: %.1f %% of the goodput of the best pinned limit, %d (at least %.0f), and %.2f times its p99 (at most %g)\n",

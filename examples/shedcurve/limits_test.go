@@ -92,10 +92,10 @@ func TestLimitsVerdict(t *testing.T) {
 			continue
 		}
 		got := r.Cold
-		if r.Best != 2 || !near(got.GoodputOfBest, tt.goodput) || !near(got.P99OfBest, tt.p99) || got.met() != tt.met {
-			t.Errorf("%s: best %d, goodput %v, p99 %v of its, met %t; want 2, %v, %v, %t", tt.name, r.Best, got.GoodputOfBest, got.P99OfBest, got.met(), tt.goodput, tt.p99, tt.met)
+		if r.Best != 2 || !near(got.GoodputOfBest, tt.goodput) || !near(got.P99OfBest, tt.p99) || got.Met != tt.met {
+			t.Errorf("%s: best %d, goodput %v, p99 %v of its, met %t; want 2, %v, %v, %t", tt.name, r.Best, got.GoodputOfBest, got.P99OfBest, got.Met, tt.goodput, tt.p99, tt.met)
 		}
-		if !r.Settled.met() || !near(r.Settled.P99OfBest, 0.75) {
+		if !r.Settled.Met || !near(r.Settled.P99OfBest, 0.75) {
 			t.Errorf("%s: settled: %+v", tt.name, r.Settled)
 		}
 	}
