@@ -7,3 +7,5 @@ require (
 	go.uber.org/goleak v1.3.0
 	golang.org/x/sync v0.25.0
 )
+
+require golang.org/x/time v0.16.0

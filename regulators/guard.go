@@ -1,6 +1,9 @@
 package regulators
 
-import "time"
+import (
+	"errors"
+	"time"
+)
 
 // Guard holds an invariant that must not be passed even for an instant, such as
 // the bytes in flight. It stands in each request's way, so both methods must be
@@ -15,3 +18,14 @@ type Guard interface {
 	// is called exactly once for each of those.
 	Exit(key string, n int64)
 }
+
+// ErrRefused is what the error of a built-in guard wraps that refuses for now: what
+// it guards is taken, or used up.
+var ErrRefused = errors.New("regulators: refused")
+
+// ErrTooLarge is what the error of a built-in guard wraps that can never let in as
+// much as was asked for at once. To try again is useless.
+var ErrTooLarge = errors.New("regulators: too large to ever pass")
+
+// errNegative keeps an Enter from giving what was never taken.
+var errNegative = errors.New("regulators: n of Enter is negative")
