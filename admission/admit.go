@@ -111,8 +111,13 @@ func (c *Controller) admit(ctx context.Context, r Request, wait bool) (Ticket, e
 			return c.refuse(ctx, &a, r, ReasonTenantCap, err)
 		}
 	}
-	if len(p.stages) > 0 {
-		if shed, err := c.enterStages(&a, r); shed != nil {
+	if len(p.keyed) > 0 {
+		if b := p.press(&a, &r); b != nil {
+			return c.refused(ctx, &a, r, b.errs.wrap(a.lane, b.name, ReasonKeyed, errPressed, a.rank, r.Attempt), nil)
+		}
+	}
+	if len(p.stages)+len(p.guards) > 0 {
+		if shed, err := c.enterSteps(&a, r); shed != nil {
 			return c.refused(ctx, &a, r, shed, err)
 		}
 	}
@@ -273,7 +278,7 @@ var tierNames = [NumTiers]string{"t0", "t1", "t2", "t3", "t4", "t5"}
 func (c *Controller) undo(a *ask) {
 	a.hold.Release()
 	if e := a.e; e != nil {
-		c.exitStages(e, e.plan, Ignore)
+		c.exitSteps(e, Ignore)
 		a.lane.mu.Lock()
 		a.lane.putLocked(e)
 		a.lane.mu.Unlock()

@@ -170,21 +170,6 @@ func TestApplyRefusesABadConfigWhole(t *testing.T) {
 	}
 }
 
-// What is good about a config is not applied when its regulators are others
-// than those that New has bound.
-func TestApplyRefusesOtherRegulators(t *testing.T) {
-	lag := regulators.Func(func(context.Context) (float64, error) { return 0, nil })
-	c := NewQuiet(t, Pinned(3, 7), WithSignal("lag", lag))
-	cfg := Pinned(5, 7)
-	cfg.Regulators = map[string]RegulatorConfig{"lag": {Setpoint: 3}}
-	if err := c.Apply(cfg); err == nil || !strings.Contains(err.Error(), "regulators") {
-		t.Errorf("err = %v, want one about regulators", err)
-	}
-	if only(t, c).Limit != 3 {
-		t.Error("the limit was changed all the same")
-	}
-}
-
 // What was learned and counted survives: the limit, the scorecard's holds, the
 // counters.
 func TestApplyKeepsWhatWasLearned(t *testing.T) {

@@ -22,8 +22,9 @@ type Config struct {
 	Priorities PriorityConfig `json:"priorities"`
 	// Scorecard caps tenants, callers and whatever tags name, always.
 	Scorecard ScorecardConfig `json:"scorecard"`
-	// Regulators bind signals, by name, to setpoints and lanes. A name must be
-	// that of a signal brought in with [WithSignal].
+	// Regulators bind signals and guards, by name, to setpoints and lanes. A name
+	// is that of one brought in with [WithSignal], [WithKeyedSignal] or
+	// [WithGuard], or any other where the entry's Kind names a built-in one.
 	Regulators map[string]RegulatorConfig `json:"regulators,omitempty"`
 }
 
@@ -67,22 +68,6 @@ type ScorecardConfig struct {
 	// MaxTenants bounds how many distinct values of `*` are told apart; the
 	// rest share one bucket per rule. Zero: 10,000.
 	MaxTenants int `json:"max_tenants"`
-}
-
-// RegulatorConfig binds a signal to lanes and says how it is polled. Its PID
-// acts on pressure over Setpoint, less one.
-type RegulatorConfig struct {
-	// Lanes the signal acts on. Empty: all.
-	Lanes []string `json:"lanes,omitempty"`
-	// Setpoint is the pressure to hold. Zero: 1.
-	Setpoint float64 `json:"setpoint"`
-	// Period between polls, give or take 10 %. Zero: 500 ms.
-	Period time.Duration `json:"period"`
-	// Timeout of one poll. Zero: the period.
-	Timeout time.Duration `json:"timeout"`
-	// MaxAge is how old a reading may be before it counts as none. Zero:
-	// three periods, or two and the timeout. At least two periods.
-	MaxAge time.Duration `json:"max_age"`
 }
 
 // Mode says what a controller does with its verdicts.

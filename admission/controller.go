@@ -28,12 +28,15 @@ type Controller struct {
 	poke    chan struct{} // the loop should look now
 	done    chan struct{} // closed by Close
 	running sync.WaitGroup
-	signals []*signal
+	steered bool // the loop's: lanes were told what signals ask for
 
 	mu struct { // guards changes of the plan; taken before any lane's lock
 		sync.Mutex
 		closed bool
 		lanes  []*lane // all that the loop serves, removed ones until they drain
+
+		regulators map[string]*regulator
+		pollers    []*poller // all that may still run
 	}
 }
 
@@ -63,7 +66,6 @@ func New(cfg Config, opts ...Option) (*Controller, error) {
 	if err := c.apply(cfg); err != nil {
 		return nil, err
 	}
-	c.startSignals(cfg)
 	c.running.Go(c.loop)
 	return c, nil
 }
@@ -82,13 +84,15 @@ func (c *Controller) wake() {
 
 // Apply changes the config while the controller runs: whole, or not at all
 // with all errors at once. Who runs and who waits, learned limits, histograms
-// and the scorecard's counters stay; a lane that is gone drains. Signals and
-// their bindings are fixed by New: a change of Regulators is an error.
+// and the scorecard's counters stay; a lane that is gone drains. Of regulators
+// whatever their config still names lives on: readings, what their PIDs have
+// integrated, what guards hold. A built-in one whose kind, limit or target is
+// another starts anew.
 func (c *Controller) Apply(cfg Config) error {
 	if c == nil {
 		return errors.New("admission: Apply on a nil Controller")
 	}
-	if err := errors.Join(cfg.Validate(), c.opts.check(cfg), c.sameRegulators(cfg)); err != nil {
+	if err := errors.Join(cfg.Validate(), c.opts.check(cfg)); err != nil {
 		return err
 	}
 	err := c.apply(cfg)
@@ -109,6 +113,10 @@ func (c *Controller) apply(cfg Config) error {
 	if err != nil {
 		return err
 	}
+	all, err := c.regulate(p)
+	if err != nil {
+		return err
+	}
 	if err := c.card.SetRules(cfg.Scorecard.Rules...); err != nil {
 		return fmt.Errorf("admission: scorecard: %w", err)
 	}
@@ -126,6 +134,7 @@ func (c *Controller) apply(cfg Config) error {
 		}
 	}
 	c.plan.Store(p)
+	c.runRegulators(p, all)
 	for _, l := range c.mu.lanes {
 		if p.lanes[l.name] != l {
 			// Who still holds the plan before must not wait in a lane that
@@ -176,7 +185,7 @@ func (c *Controller) Close() error {
 	p := *c.plan.Load()
 	p.closed = true
 	c.plan.Store(&p)
-	lanes := c.mu.lanes
+	lanes, pollers := c.mu.lanes, c.mu.pollers
 	c.mu.Unlock()
 
 	close(c.done)
@@ -189,5 +198,5 @@ func (c *Controller) Close() error {
 		tell(settled)
 	}
 	c.running.Wait()
-	return c.stopSignals()
+	return stopPollers(pollers)
 }

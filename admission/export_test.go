@@ -48,7 +48,7 @@ func ValidateQuiet(tb testing.TB, c *Controller) {
 	for _, l := range c.mu.lanes {
 		l.mu.Lock()
 		for e := l.mu.free; e != nil; e = e.next {
-			if e.call.State == core.Running || e.call.State == core.Waiting || e.entered != 0 || len(e.ready) != 0 {
+			if e.call.State == core.Running || e.call.State == core.Waiting || e.entered != 0 || e.guards != 0 || len(e.ready) != 0 {
 				tb.Errorf("lane %s: an entry given back is still in use", l.name)
 			}
 		}
@@ -66,7 +66,7 @@ func ValidateSlots(tb testing.TB, c *Controller) {
 		return
 	}
 	bare := *p // of rules and stages, which may refuse for reasons of their own
-	bare.ruled, bare.stages = false, nil
+	bare.ruled, bare.stages, bare.keyed, bare.guards = false, nil, nil, nil
 	c.plan.Store(&bare)
 	defer c.plan.Store(p)
 	for name := range c.Config().Lanes {

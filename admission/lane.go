@@ -43,9 +43,10 @@ type entry struct {
 	next  *entry
 
 	hold    scorecard.Hold
-	request Request // only kept for stages
-	entered int     // of them
-	plan    *plan   // whose stages they are
+	request Request // only kept for stages and guards
+	entered int     // of the stages
+	guards  uint64  // those entered, by their place in the plan
+	plan    *plan   // whose they are
 }
 
 // takeLocked returns an unused entry.

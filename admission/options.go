@@ -2,7 +2,6 @@ package admission
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"time"
@@ -18,12 +17,12 @@ type options struct {
 	logger  *slog.Logger
 	hooks   Hooks
 	stages  []Stage
-	signals map[string]regulators.Signal
+	sources map[string]source // signals and guards
 	limits  map[string]pid.Limit
 }
 
 // WithLogger sets where edges are logged, never requests: a signal lost (Warn)
-// or found again, a config applied (Info), and at level Debug every move of a
+// or found again, a guard that panics (Warn) or works again, a config applied (Info), and at level Debug every move of a
 // limit with its reason, and the gate's beginning and end of shedding with what
 // asks for it. A limit moves some times a second at most, unless its law moves
 // with every request, as aimd does: then it is 20 a second. Nil discards, as
@@ -59,21 +58,45 @@ func WithStages(stages ...Stage) Option {
 // WithSignal brings in a signal under a name. Config.Regulators may bind the
 // name to lanes and a setpoint; without an entry there it acts on all lanes at
 // setpoint 1. The signal is polled on a goroutine of its own, never on a
-// request's way.
+// request's way; while it is above its setpoint the lanes' gates shed by priority.
 func WithSignal(name string, s regulators.Signal) Option {
+	return bring("signal", name, source{signal: s}, s == nil)
+}
+
+// WithKeyedSignal brings in a signal that speaks for single tenants, callers or
+// keys, see RegulatorConfig.By; without an entry there it goes by tenant, on all
+// lanes, at setpoint 1. It is polled like a [WithSignal]. Each of those above the
+// setpoint is shed for himself (reason keyed), his worst tiers first, until his
+// pressure is back at it; the others feel nothing. At most 1,024 are shed at once,
+// those under the highest pressure when they came.
+func WithKeyedSignal(name string, s regulators.KeyedSignal) Option {
+	return bring("keyed signal", name, source{keyed: s}, s == nil)
+}
+
+// WithGuard brings in a guard under a name; RegulatorConfig says what it is told.
+// It is entered on each request's way, after the scorecard and the stages, and
+// left when the request is released, or shed by a later step. What it refuses has
+// reason regulator, or keyed where the config has it go by an actor; an error that
+// is a *[ShedError] keeps its own. A panic is counted and taken for leave to go
+// on: such an Enter has no Exit.
+func WithGuard(name string, g regulators.Guard) Option {
+	return bring("guard", name, source{guard: g}, g == nil)
+}
+
+func bring(what, name string, src source, none bool) Option {
 	return func(o *options) error {
-		switch _, twice := o.signals[name]; {
+		switch _, twice := o.sources[name]; {
 		case name == "":
-			return errors.New("admission: a signal's name is empty")
-		case s == nil:
-			return fmt.Errorf("admission: signal %q is nil", name)
+			return fmt.Errorf("admission: a %s's name is empty", what)
+		case none:
+			return fmt.Errorf("admission: %s %q is nil", what, name)
 		case twice:
-			return fmt.Errorf("admission: signal %q is given twice", name)
+			return fmt.Errorf("admission: %s %q: the name is given twice", what, name)
 		}
-		if o.signals == nil {
-			o.signals = map[string]regulators.Signal{}
+		if o.sources == nil {
+			o.sources = map[string]source{}
 		}
-		o.signals[name] = s
+		o.sources[name] = src
 		return nil
 	}
 }

@@ -10,12 +10,15 @@ import (
 
 // plan is a config made ready for the request's way; immutable.
 type plan struct {
-	cfg    Config
-	def    *lane
-	lanes  map[string]*lane
-	ruled  bool // the scorecard has rules
-	closed bool // by Close, for good
-	stages []namedStage
+	cfg     Config
+	def     *lane
+	lanes   map[string]*lane
+	ruled   bool // the scorecard has rules
+	closed  bool // by Close, for good
+	stages  []namedStage
+	keyed   []boundKeyed
+	guards  []boundGuard
+	signals []boundSignal // the loop's
 
 	callers  map[string]Priority
 	prefixes []callerPrefix // longest first
@@ -24,7 +27,7 @@ type plan struct {
 type namedStage struct {
 	name  string
 	stage Stage
-	errs  *stageErrors
+	errs  laneErrors
 }
 
 type callerPrefix struct {
@@ -68,7 +71,7 @@ func (c *Controller) compile(cfg Config) (*plan, error) {
 	slices.SortFunc(c.mu.lanes, func(a, b *lane) int { return cmp.Compare(a.name, b.name) })
 	p.def = p.lanes[defaultLane]
 	for _, s := range c.opts.stages {
-		p.stages = append(p.stages, namedStage{s.Name(), s, &stageErrors{}})
+		p.stages = append(p.stages, namedStage{s.Name(), s, newLaneErrors(p)})
 	}
 	for name, prio := range cfg.Priorities.Callers {
 		if prefix, ok := strings.CutSuffix(name, "*"); ok {

@@ -77,24 +77,36 @@ type stageErrors struct{ last atomic.Pointer[stageError] }
 
 type stageError struct {
 	err   error
-	lane  *lane
 	base  time.Duration
 	errs  [hints]*ShedError
 	never *ShedError
 }
 
-func (s *stageErrors) wrap(l *lane, stage string, err error, rank, attempt int) *ShedError {
+// laneErrors has them by lane: their errors name it, and lanes take turns.
+type laneErrors map[*lane]*stageErrors
+
+func newLaneErrors(p *plan) laneErrors {
+	errs := make(laneErrors, len(p.lanes))
+	for _, l := range p.lanes {
+		errs[l] = &stageErrors{}
+	}
+	return errs
+}
+
+// wrap makes err a refusal; why is its reason unless it says one itself.
+func (errs laneErrors) wrap(l *lane, stage string, why Reason, err error, rank, attempt int) *ShedError {
 	base := l.refusals.Load().base
+	s := errs[l]
 	w := s.last.Load()
-	if w == nil || w.lane != l || w.base != base || !same(w.err, err) {
-		e := ShedError{Reason: ReasonStage, Stage: stage, Lane: l.name, Err: err}
+	if w == nil || w.base != base || !same(w.err, err) {
+		e := ShedError{Reason: why, Stage: stage, Lane: l.name, Err: err}
 		if own, ok := err.(*ShedError); ok {
 			e.Err = nil
 			if own != nil {
 				e.Reason, e.Err = min(own.Reason, NumReasons-1), own.Err
 			}
 		}
-		w = &stageError{err: err, lane: l, base: base}
+		w = &stageError{err: err, base: base}
 		w.errs, w.never = e.spread(base)
 		s.last.Store(w)
 	}

@@ -2,13 +2,7 @@ package admission
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"log/slog"
-	"maps"
-	"math/rand/v2"
-	"reflect"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -17,158 +11,85 @@ import (
 	"github.com/spillway-go/spillway/regulators"
 )
 
-// signal is a user's signal in the loop. Its goroutine only polls; the loop
-// steps its regulator with whatever reading there is, so that a signal that
-// hangs holds up nobody.
+// signal is a pressure for whole lanes: its PID's ratio goes to their gates. The
+// poller only reads; the loop steps the PID with whatever reading there is.
 type signal struct {
-	name   string
-	source regulators.Signal
-	cfg    RegulatorConfig
-	cancel context.CancelFunc
-	ended  chan struct{}
-
-	reading atomic.Pointer[reading]
-	misses  atomic.Uint64
-
-	regulator *core.Signal  // the loop's
-	next      time.Duration // when it is stepped next
-	last      time.Duration
-	seen      signalSeen
-	lost      bool // no reading, and it was logged
-}
-
-type reading struct {
-	pressure float64
-	at       time.Duration
-}
-
-// signalSeen is what Stats shows.
-type signalSeen struct {
-	mu    sync.Mutex
-	stats SignalStats
-}
-
-func (c *Controller) startSignals(cfg Config) {
-	for _, name := range slices.Sorted(maps.Keys(c.opts.signals)) {
-		rc := cfg.Regulators[name].withDefaults()
-		regulator, err := core.NewSignal(rc.Setpoint)
-		if err != nil { // cannot be: its constants are ours
-			continue
-		}
-		ctx, cancel := context.WithCancel(context.Background())
-		s := &signal{
-			name: name, source: c.opts.signals[name], cfg: rc, regulator: regulator,
-			cancel: cancel, ended: make(chan struct{}),
-		}
-		s.seen.stats = SignalStats{Name: name, Setpoint: rc.Setpoint}
-		c.signals = append(c.signals, s)
-		go c.poll(ctx, s)
+	*poller
+	reading atomic.Pointer[reading[float64]]
+	seen    struct { // what Stats shows
+		sync.Mutex
+		stats SignalStats
 	}
+
+	pid  *core.Signal  // the loop's
+	last time.Duration // when it was stepped
 }
 
-// stopSignals ends the pollers and names those that do not end.
-func (c *Controller) stopSignals() error {
-	for _, s := range c.signals {
-		s.cancel()
+type reading[T any] struct {
+	value T
+	at    time.Duration
+}
+
+// fresh tells whether a reading counts at a time; there may be none.
+func (r *reading[T]) fresh(now time.Duration, cfg *RegulatorConfig) bool {
+	return r != nil && now-r.at <= cfg.MaxAge
+}
+
+// held tells whether one that is too old holds what it asked for.
+func (r *reading[T]) held(now time.Duration, cfg *RegulatorConfig) bool {
+	return r != nil && cfg.OnStale == staleHold && now-r.at-cfg.MaxAge <= cfg.HoldFor
+}
+
+func (c *Controller) newSignal(name string, source regulators.Signal, cfg RegulatorConfig) (*signal, error) {
+	pid, err := core.NewSignal(cfg.Setpoint)
+	if err != nil {
+		return nil, err
 	}
-	var errs []error
-	grace, late := time.NewTimer(time.Second), false
-	defer grace.Stop()
-	for _, s := range c.signals {
-		if !late { // one second for all of them together
-			select {
-			case <-s.ended:
-			case <-grace.C:
-				late = true
-			}
+	s := &signal{poller: newPoller(name, cfg), pid: pid, last: c.now()}
+	s.seen.stats = SignalStats{Name: name, Setpoint: cfg.Setpoint, Stale: true}
+	s.ask = func(ctx context.Context) error {
+		p, err := source.Pressure(ctx)
+		if err != nil {
+			return err
 		}
-		select {
-		case <-s.ended:
-		default:
-			errs = append(errs, fmt.Errorf("admission: signal %q does not heed its context; its poll is left behind", s.name))
+		if !core.ValidPressure(p) {
+			return fmt.Errorf("pressure is %v: must be from 0 to %g", p, core.MaxPressure)
 		}
+		s.reading.Store(&reading[float64]{p, c.now()})
+		return nil
 	}
-	return errors.Join(errs...)
-}
-
-// poll asks the signal for as long as ctx lives. The period is jittered by
-// 10 %, so that the signals of many processes do not ask one server at once.
-func (c *Controller) poll(ctx context.Context, s *signal) {
-	defer close(s.ended)
-	timer := time.NewTimer(0)
-	defer timer.Stop()
-	defer func() {
-		if ctx.Err() == nil {
-			s.miss(errors.New("signal ended the goroutine that polls it"))
-		}
-	}()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-timer.C:
-		}
-		// A poll that hangs is a miss now, not when it comes back.
-		late := time.AfterFunc(s.cfg.Timeout, func() { s.miss(fmt.Errorf("no answer within %v", s.cfg.Timeout)) })
-		p, err := ask1(ctx, s)
-		inTime := late.Stop()
-		if err == nil && !core.ValidPressure(p) {
-			err = fmt.Errorf("pressure is %v: must be from 0 to %g", p, core.MaxPressure)
-		}
-		switch {
-		case err == nil:
-			s.reading.Store(&reading{p, c.now()})
-			s.answer(nil)
-		case inTime:
-			s.miss(err)
-		}
-		timer.Reset(time.Duration(float64(s.cfg.Period) * (0.9 + 0.2*rand.Float64())))
-	}
-}
-
-func (s *signal) miss(err error) {
-	s.misses.Add(1)
-	s.answer(err)
-}
-
-func (s *signal) answer(err error) {
-	s.seen.mu.Lock()
-	s.seen.stats.Err = err
-	s.seen.mu.Unlock()
-}
-
-// ask1 asks once; a panic is an error like any other.
-func ask1(ctx context.Context, s *signal) (p float64, err error) {
-	ctx, cancel := context.WithTimeout(ctx, s.cfg.Timeout)
-	defer cancel()
-	defer func() {
-		if v := recover(); v != nil {
-			err = fmt.Errorf("signal panicked: %v", v)
-		}
-	}()
-	return s.source.Pressure(ctx)
+	return s, nil
 }
 
 // stepSignals steps the regulators that are due, hands each lane the largest
 // ratio asked of it, and returns when the next is due.
 func (c *Controller) stepSignals(now time.Duration) (wake time.Duration) {
 	wake = forever
-	if len(c.signals) == 0 {
+	p := c.plan.Load()
+	for i := range p.keyed {
+		b := &p.keyed[i]
+		if now >= b.last+b.cfg.Period {
+			c.stepKeyed(b, now)
+		}
+		wake = min(wake, b.last+b.cfg.Period)
+	}
+	for i := range p.signals {
+		b := &p.signals[i]
+		if now >= b.last+b.cfg.Period {
+			c.stepSignal(b, p.lanes, now)
+		}
+		wake = min(wake, b.last+b.cfg.Period)
+	}
+	if len(p.signals) == 0 && !c.steered {
 		return wake
 	}
-	lanes := c.plan.Load().lanes
-	for _, s := range c.signals {
-		if now >= s.next {
-			c.stepSignal(s, lanes, now)
-			s.last, s.next = now, now+s.cfg.Period
-		}
-		wake = min(wake, s.next)
-	}
-	for _, l := range lanes {
+	c.steered = len(p.signals) > 0 // or once more, to let go
+	for _, l := range p.lanes {
 		ratio, who := 0.0, ""
-		for _, s := range c.signals {
-			if r := s.regulator.Ratio(); r > ratio && s.binds(l) {
-				ratio, who = r, s.name
+		for i := range p.signals {
+			b := &p.signals[i]
+			if r := b.pid.Ratio(); r > ratio && b.binds(l) {
+				ratio, who = r, b.name
 			}
 		}
 		l.mu.Lock()
@@ -181,51 +102,40 @@ func (c *Controller) stepSignals(now time.Duration) (wake time.Duration) {
 	return wake
 }
 
-// stepSignal: without a fresh reading the signal asks for nothing, at once:
-// the loop fails open.
-func (c *Controller) stepSignal(s *signal, lanes map[string]*lane, now time.Duration) {
-	r := s.reading.Load()
-	fresh := r != nil && now-r.at <= s.cfg.MaxAge
+// stepSignal: without a fresh reading the signal asks for nothing, at once (the
+// loop fails open), unless its config says that it holds what it asked for.
+func (c *Controller) stepSignal(b *boundSignal, lanes map[string]*lane, now time.Duration) {
+	s, r := b.signal, b.reading.Load()
+	fresh := r.fresh(now, &b.cfg)
 	applied := 0.0
 	for _, l := range lanes {
-		if s.binds(l) {
+		if b.binds(l) {
 			l.mu.Lock()
 			applied = max(applied, l.mu.core.ShedRatio())
 			l.mu.Unlock()
 		}
 	}
+	s.pid.SetSetpoint(b.cfg.Setpoint)
 	if fresh {
-		s.regulator.Step(r.pressure, applied, now-s.last)
-	} else {
-		s.regulator.Reset()
+		s.pid.Step(r.value, applied, now-s.last)
+	} else if !r.held(now, &b.cfg) {
+		s.pid.Reset()
 	}
-	s.seen.mu.Lock()
+	s.last = now
+	s.seen.Lock()
 	st := &s.seen.stats
-	st.Stale, st.Ratio, st.Terms = !fresh, s.regulator.Ratio(), s.regulator.Terms()
+	st.Setpoint, st.Stale, st.Ratio, st.Terms = b.cfg.Setpoint, !fresh, s.pid.Ratio(), s.pid.Terms()
 	if r != nil {
-		st.Pressure, st.Age = r.pressure, now-r.at
+		st.Pressure, st.Age = r.value, now-r.at
 	}
-	s.seen.mu.Unlock()
-	if lost := !fresh && r != nil; lost != s.lost {
-		s.lost = lost
-		if lost {
-			c.opts.logger.LogAttrs(context.Background(), slog.LevelWarn, "signal lost", slog.String("signal", s.name))
-		} else {
-			c.opts.logger.LogAttrs(context.Background(), slog.LevelInfo, "signal found again", slog.String("signal", s.name))
-		}
-	}
+	s.seen.Unlock()
+	s.tellEdge(c.opts.logger, fresh)
 }
 
-// binds tells whether the signal acts on a lane.
-func (s *signal) binds(l *lane) bool {
-	return len(s.cfg.Lanes) == 0 || slices.ContainsFunc(s.cfg.Lanes, func(n string) bool { return laneName(n) == l.name })
-}
-
-// sameRegulators refuses a config whose signals are bound in another way.
-func (c *Controller) sameRegulators(cfg Config) error {
-	old, new := c.plan.Load().cfg.Regulators, cfg.WithDefaults().Regulators
-	if maps.EqualFunc(old, new, func(a, b RegulatorConfig) bool { return reflect.DeepEqual(a, b) }) {
-		return nil
-	}
-	return errors.New("admission: regulators differ from those in force: they are bound by New and cannot be applied to a running controller")
+func (s *signal) stats() SignalStats {
+	s.seen.Lock()
+	st := s.seen.stats
+	s.seen.Unlock()
+	st.Misses, st.Err = s.misses.Load(), s.err()
+	return st
 }

@@ -1,49 +1,69 @@
 package admission
 
-// enterStages asks the user's stages. On refusal, and on a panic, those
-// entered before are left again and everything taken is given back by undo.
-func (c *Controller) enterStages(a *ask, r Request) (shed *ShedError, cause error) {
+// enterSteps asks the user's stages, then the guards. On refusal, and on a panic,
+// those entered before are left again and everything taken is given back by undo.
+func (c *Controller) enterSteps(a *ask, r Request) (shed *ShedError, cause error) {
 	l := a.lane
 	l.mu.Lock()
 	a.e = l.takeLocked(c)
 	l.mu.Unlock()
 	e := a.e
-	e.request, e.entered, e.plan = r, 0, a.plan
+	e.request, e.entered, e.guards, e.plan = r, 0, 0, a.plan
 	finished := false
 	defer func() {
 		if !finished {
 			c.undo(a)
 		}
 	}()
-	load := l.load(c.start.Add(c.now()))
-	for _, s := range a.plan.stages {
+	if len(a.plan.stages) > 0 {
+		s, err := c.enterStages(e)
+		if err != nil {
+			shed, cause = s.errs.wrap(l, s.name, ReasonStage, err, a.rank, r.Attempt), err
+		}
+	}
+	if shed == nil && len(a.plan.guards) > 0 {
+		a.now = c.now()
+		b, err := c.enterGuards(e, c.start.Add(a.now))
+		if err != nil {
+			shed, cause = b.errs.wrap(l, b.name, b.refusal, err, a.rank, r.Attempt), err
+		}
+	}
+	finished = true
+	return shed, cause
+}
+
+// enterStages returns the stage that refuses and what it said.
+func (c *Controller) enterStages(e *entry) (*namedStage, error) {
+	load := e.lane.load(c.start.Add(c.now()))
+	for i := range e.plan.stages {
+		s := &e.plan.stages[i]
 		if err := s.stage.Enter(load, &e.request); err != nil {
-			shed = s.errs.wrap(l, s.name, err, a.rank, r.Attempt)
-			finished = true
-			return shed, err
+			return s, err
 		}
 		e.entered++
 	}
-	finished = true
 	return nil, nil
 }
 
-// exitStages leaves the stages that were entered, last first. Each is left
-// even when another one's Exit panics.
-func (c *Controller) exitStages(e *entry, p *plan, o Outcome) {
-	if e.entered == 0 {
-		e.request = Request{}
-		return
+// exitSteps leaves what was entered, last first. Each stage is left even when
+// another one's Exit panics.
+func (c *Controller) exitSteps(e *entry, o Outcome) {
+	c.exitGuards(e)
+	if e.entered > 0 {
+		c.exitStages(e, e.lane.load(c.start.Add(c.now())), o)
 	}
-	load := e.lane.load(c.start.Add(c.now()))
+	e.request = Request{}
+}
+
+func (c *Controller) exitStages(e *entry, load Load, o Outcome) {
 	defer func() {
 		if e.entered > 0 { // a panic passes through
-			c.exitStages(e, p, o)
+			c.exitStages(e, load, o)
 		}
+		e.request = Request{}
 	}()
 	for e.entered > 0 {
 		e.entered--
-		p.stages[e.entered].stage.Exit(load, &e.request, o)
+		e.plan.stages[e.entered].stage.Exit(load, &e.request, o)
 	}
-	e.request = Request{}
 }

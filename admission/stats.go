@@ -14,9 +14,11 @@ import (
 // was told.
 type Stats struct {
 	Mode    Mode
-	Exempt  uint64      // requests that were counted and nothing else
-	Lanes   []LaneStats // by name
-	Signals []SignalStats
+	Exempt  uint64        // requests that were counted and nothing else
+	Lanes   []LaneStats   // by name
+	Signals []SignalStats // by name
+	Keyed   []KeyedStats  // keyed signals, by name
+	Guards  []GuardStats  // by name
 	Rules   []scorecard.Count
 	Tenants []scorecard.TenantCount // those refused most, then those that hold most
 }
@@ -66,14 +68,44 @@ type SignalStats struct {
 	Setpoint float64
 	Pressure float64       // the last reading
 	Age      time.Duration // of it
-	Stale    bool          // it is too old, or there is none: the signal asks for nothing
+	Stale    bool          // it is too old, or there is none: the signal asks for nothing, unless its config holds
 	Misses   uint64        // polls without a reading
 	Err      error         // of the last poll
 	Ratio    float64       // shed ratio it asks for
-	Terms    pid.Terms     // why
+	Terms    pid.Terms     // why: Terms.Out is -ln(1-Ratio)
 }
 
-// topTenants is how many tenants Stats lists.
+// KeyedStats is a keyed signal.
+type KeyedStats struct {
+	Name     string
+	By       string // tenant, caller or key
+	Setpoint float64
+	Age      time.Duration // of the last reading
+	Stale    bool          // it is too old, or there is none: nobody is shed, unless the config holds
+	Misses   uint64        // polls without a reading, or with one that is in part none
+	Err      error         // of the last poll
+	Pressed  int           // actors that are regulated
+	Over     int           // actors above the setpoint for whom there is no room
+	Shed     uint64        // requests, also those that only would have been
+	Top      []ActorStats  // shed most
+}
+
+// ActorStats is one tenant, caller or key that a keyed signal presses.
+type ActorStats struct {
+	Key      string // as it came: escape it before showing it
+	Pressure float64
+	Ratio    float64 // share of his requests that is shed
+}
+
+// GuardStats is a guard.
+type GuardStats struct {
+	Name    string
+	Refused uint64 // requests, also those that only would have been
+	Panics  uint64 // of Enter and Exit
+	Err     error  // of the last call, if it panicked
+}
+
+// topTenants is how many tenants Stats lists, and actors of a keyed signal.
 const topTenants = 20
 
 // Stats takes a snapshot. It locks one lane after the other for about a
@@ -90,12 +122,14 @@ func (c *Controller) Stats() Stats {
 	for _, l := range lanes {
 		s.Lanes = append(s.Lanes, l.stats(c.now()))
 	}
-	for _, sig := range c.signals {
-		sig.seen.mu.Lock()
-		st := sig.seen.stats
-		sig.seen.mu.Unlock()
-		st.Misses = sig.misses.Load()
-		s.Signals = append(s.Signals, st)
+	for i := range p.signals {
+		s.Signals = append(s.Signals, p.signals[i].stats())
+	}
+	for i := range p.keyed {
+		s.Keyed = append(s.Keyed, p.keyed[i].stats())
+	}
+	for i := range p.guards {
+		s.Guards = append(s.Guards, p.guards[i].stats())
 	}
 	return s
 }

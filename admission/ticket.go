@@ -29,9 +29,9 @@ func (t Ticket) Release(o Outcome) {
 	}
 	c, l, now := e.ctrl, e.lane, e.ctrl.now()
 	o = min(o, Ignore)
-	if e.entered > 0 {
+	if e.entered > 0 || e.guards != 0 {
 		defer c.settle(e, l, now, o) // also when a stage's Exit panics
-		c.exitStages(e, e.plan, o)
+		c.exitSteps(e, o)
 		return
 	}
 	c.settle(e, l, now, o)

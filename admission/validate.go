@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"math"
 	"slices"
 	"strings"
 	"time"
@@ -14,10 +13,8 @@ import (
 
 const (
 	defaultTenants = 10_000
-	defaultPeriod  = 500 * time.Millisecond
 	minDeadline    = time.Millisecond
 	maxDeadline    = time.Hour
-	maxSignalTime  = 24 * time.Hour
 )
 
 // WithDefaults returns a copy with every default filled in, as a [Controller]
@@ -57,24 +54,8 @@ func (c Config) WithDefaults() Config {
 	return c
 }
 
-func (r RegulatorConfig) withDefaults() RegulatorConfig {
-	if r.Setpoint == 0 {
-		r.Setpoint = 1
-	}
-	if r.Period == 0 {
-		r.Period = defaultPeriod
-	}
-	if r.Timeout == 0 {
-		r.Timeout = r.Period
-	}
-	if r.MaxAge == 0 {
-		r.MaxAge = max(3*r.Period, 2*r.Period+r.Timeout)
-	}
-	return r
-}
-
 // Validate reports everything that is wrong with the config, each with field,
-// value and rule. Names of signals are checked by [New], which knows them.
+// value and rule. Names of signals and guards are checked by [New], which knows them.
 func (c Config) Validate() error {
 	var v problems
 	if c.Mode > Off {
@@ -144,37 +125,25 @@ func (p Priority) valid() bool {
 	return t >= 1 && t <= NumTiers && p&0xff <= NumCohorts
 }
 
-func (v *problems) regulator(name string, r RegulatorConfig, lanes map[string]LaneConfig) {
-	at := fmt.Sprintf("regulators[%q]", name)
-	for _, l := range r.Lanes {
-		if _, ok := lanes[l]; !ok && laneName(l) != defaultLane {
-			v.add(at+".lanes", fmt.Sprintf("%q", l), "is not a lane of the config")
-		}
-	}
-	if !(r.Setpoint >= 0) || math.IsInf(r.Setpoint, 1) {
-		v.add(at+".setpoint", r.Setpoint, "must be a finite number above 0 (0: 1)")
-	}
-	for _, f := range []struct {
-		name string
-		d    time.Duration
-	}{{"period", r.Period}, {"timeout", r.Timeout}, {"max_age", r.MaxAge}} {
-		if f.d != 0 && (f.d < 10*time.Millisecond || f.d > maxSignalTime) {
-			v.add(at+"."+f.name, f.d, "must be between 10ms and 24h")
-		}
-	}
-	// The period is jittered, so that of one period alone many readings are older.
-	if d := r.withDefaults(); r.MaxAge > 0 && d.MaxAge/2 < d.Period {
-		v.add(at+".max_age", d.MaxAge, "must be at least two periods, "+(2*d.Period).String())
-	}
-}
-
 // check holds what the options brought against the config that names it.
 func (o *options) check(cfg Config) error {
 	var v problems
-	for _, name := range slices.Sorted(maps.Keys(cfg.Regulators)) {
-		if o.signals[name] == nil {
-			v.add("regulators", fmt.Sprintf("%q", name), "no signal of that name was brought in")
+	guards := 0
+	for _, src := range o.sources {
+		if src.guard != nil {
+			guards++
 		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(cfg.Regulators)) {
+		rc := cfg.Regulators[name]
+		src, brought := o.sources[name]
+		v.bound(name, rc, src, brought)
+		if kinds[rc.Kind].guard {
+			guards++
+		}
+	}
+	if guards > maxGuards {
+		v.add("guards", guards, fmt.Sprintf("must be at most %d", maxGuards))
 	}
 	for _, name := range slices.Sorted(maps.Keys(o.limits)) {
 		_, ok := cfg.Lanes[name]

@@ -53,8 +53,8 @@ func (c *Controller) leave(e *entry, from core.State) bool {
 // drop gives back everything of a request that waited in vain, as undo does.
 func (c *Controller) drop(e *entry) {
 	e.hold.Release()
-	if e.entered > 0 {
-		c.exitStages(e, e.plan, Ignore)
+	if e.entered > 0 || e.guards != 0 {
+		c.exitSteps(e, Ignore)
 	}
 	e.lane.mu.Lock()
 	e.lane.putLocked(e)

@@ -1,22 +1,32 @@
 package core
 
 import (
+	"math"
 	"time"
 
 	"github.com/spillway-go/spillway/pid"
 )
 
-// Signal is the regulator of one pressure: a PID on pressure minus setpoint,
-// whose output is the shed ratio it asks for. Several signals act through the
-// maximum of their ratios; those that do not bind track the one that does, so
-// that a hand-over is smooth and none of them winds up.
+// Signal is the regulator of one pressure: a PID on pressure over setpoint, less
+// one. Several signals act through the maximum of their ratios; those that do not
+// bind track the one that does, so that a hand-over is smooth and none of them
+// winds up.
+//
+// The PID's output is not the shed ratio r but the effort u = -ln(1-r), of which
+// r = 1-exp(-u) is the first term while it is small. What a resource bears is
+// what passes, offered x (1-r): a step of the ratio from 0.6 to 0.7 takes a
+// quarter of it away, one from 0 to 0.1 a tenth. On the ratio itself the loop's
+// gain therefore grows with the load, and from 2.9 times the capacity on it swung
+// from bound to bound; an equal step of the effort takes an equal share of what
+// passes, whatever the load.
 type Signal struct {
 	ctl      *pid.Controller
 	setpoint float64
 }
 
 // The published constants of the loop (Uber's Cinnamon), on an error clamped
-// to [-1, 1].
+// to [-1, 1]. At the period of 500 ms the loop's gain is 0.8 of what would bring
+// a resource that answers at once to its setpoint in one step.
 const (
 	signalKP  = 0.1
 	signalKI  = 1.4 // per second
@@ -25,12 +35,15 @@ const (
 
 // NewSignal returns the regulator of a signal; setpoint must be above 0.
 func NewSignal(setpoint float64) (*Signal, error) {
-	ctl, err := pid.New(pid.Config{KP: signalKP, KI: signalKI, Max: signalMax, Reverse: true})
+	ctl, err := pid.New(pid.Config{KP: signalKP, KI: signalKI, Max: effort(signalMax), Reverse: true})
 	if err != nil {
 		return nil, err
 	}
 	return &Signal{ctl: ctl, setpoint: setpoint}, nil
 }
+
+// effort is what it takes to shed a ratio; beyond signalMax it grows no more.
+func effort(ratio float64) float64 { return -math.Log1p(-min(ratio, signalMax)) }
 
 // MaxPressure is the largest reading that is believed: nothing bears a billion
 // times what it should, so more is the result of a division by almost nothing.
@@ -47,18 +60,22 @@ func (s *Signal) Step(pressure, applied float64, dt time.Duration) float64 {
 		return s.Ratio()
 	}
 	if applied > s.Ratio() && pressure > s.setpoint {
-		s.ctl.Track(applied)
+		s.ctl.Track(effort(applied))
 	}
 	// In setpoints: an error of 5 % must not depend on the signal's unit, nor a
 	// small setpoint keep the integrator from ever unwinding.
-	return s.ctl.Step(1, min(pressure/s.setpoint, 2), dt)
+	s.ctl.Step(1, min(pressure/s.setpoint, 2), dt)
+	return s.Ratio()
 }
+
+// SetSetpoint changes what is held while it runs; the ratio stays.
+func (s *Signal) SetSetpoint(setpoint float64) { s.setpoint = setpoint }
 
 // Reset makes the signal ask for nothing: there is no reading.
 func (s *Signal) Reset() { s.ctl.Reset(0) }
 
-// Ratio is what the signal asks for now.
-func (s *Signal) Ratio() float64 { return s.ctl.Terms().Out }
+// Ratio is what the signal asks for now, from 0 to 0.99.
+func (s *Signal) Ratio() float64 { return -math.Expm1(-s.ctl.Terms().Out) }
 
-// Terms explain it.
+// Terms explain it: Out is -ln(1-Ratio).
 func (s *Signal) Terms() pid.Terms { return s.ctl.Terms() }

@@ -3,7 +3,6 @@ package core
 import (
 	"math"
 	"testing"
-	"time"
 )
 
 func newSignal(t *testing.T, setpoint float64) *Signal {
@@ -15,31 +14,37 @@ func newSignal(t *testing.T, setpoint float64) *Signal {
 	return s
 }
 
+// The columns are efforts, -ln(1-ratio), on which the constants act.
 func TestSignalTimeline(t *testing.T) {
 	const half = 500 * ms
+	bound := effort(signalMax)
 	s := newSignal(t, 1)
 	for _, act := range []struct {
 		why      string
 		pressure float64
 		applied  float64
-		dt       time.Duration
+		times    int
 		want     float64
 	}{
-		{"below the setpoint", 0.5, 0, half, 0},
-		{"above: P 0.02, I 0.14", 1.2, 0, half, 0.16},
-		{"still: I 0.28", 1.2, 0.16, half, 0.30},
-		{"not a number: as it was", math.NaN(), 0.30, half, 0.30},
-		{"negative: as it was", -1, 0.30, half, 0.30},
-		{"infinite: as it was", math.Inf(1), 0.30, half, 0.30},
-		{"far above counts as 1 above: I 0.98", 7, 0.30, half, 0.99},
-		{"bounded", 7, 0.99, half, 0.99},
-		{"leaves the bound at once", 0, 0.99, half, 0.19},
-		{"and is gone", 0, 0.19, half, 0},
-		{"another binds at 0.6: goes on from there, P from -0.1 to 0.02", 1.2, 0.6, half, 0.6 + 0.12 + 0.14},
-		{"below the setpoint it does not follow", 0.9, 0.95, half, 0.76},
+		{"below the setpoint", 0.5, 0, 1, 0},
+		{"above: P 0.02, I 0.14", 1.2, 0, 1, 0.16},
+		{"still: I 0.28", 1.2, 0.16, 1, 0.30},
+		{"not a number: as it was", math.NaN(), 0.30, 1, 0.30},
+		{"negative: as it was", -1, 0.30, 1, 0.30},
+		{"infinite: as it was", math.Inf(1), 0.30, 1, 0.30},
+		{"far above counts as 1 above: P 0.1, I 0.98", 7, 0.30, 1, 1.08},
+		{"each period as much again", 7, 0, 4, 1.08 + 4*0.7},
+		{"bounded", 7, bound, 100, bound},
+		{"leaves the bound at once: P -0.1", 0, bound, 1, bound - 0.7 - 0.1},
+		{"and is gone after six more", 0, 0, 6, 0},
+		{"another binds at 0.9: goes on from there, P from -0.1 to 0.02", 1.2, 0.9, 1, 0.9 + 0.12 + 0.14},
+		{"below the setpoint it does not follow", 0.9, 3, 1, 0.9 + 0.14 + 0.1 - 0.07 - 0.01},
 	} {
-		if got := s.Step(act.pressure, act.applied, act.dt); math.Abs(got-act.want) > 1e-9 {
-			t.Errorf("%s: asks for %.4f, want %.4f (%+v)", act.why, got, act.want, s.Terms())
+		for range act.times {
+			s.Step(act.pressure, -math.Expm1(-act.applied), half)
+		}
+		if got := effort(s.Ratio()); math.Abs(got-act.want) > 1e-9 {
+			t.Errorf("%s: effort is %.4f, want %.4f (%+v)", act.why, got, act.want, s.Terms())
 		}
 	}
 	if s.Reset(); s.Ratio() != 0 {
@@ -47,15 +52,22 @@ func TestSignalTimeline(t *testing.T) {
 	}
 }
 
-// With another setpoint than 1 the error is clamped to [-1, 1] all the same.
+// With another setpoint than 1 the error is clamped to [-1, 1] all the same, and a
+// setpoint that moves does not move the ratio.
 func TestSignalErrorIsClamped(t *testing.T) {
 	s := newSignal(t, 500)
-	if got := s.Step(1e9, 0, 500*ms); math.Abs(got-0.8) > 1e-9 {
-		t.Errorf("far above: asks for %v, want 0.1 + 0.7", got)
+	s.Step(1e9, 0, 500*ms)
+	if got := effort(s.Ratio()); math.Abs(got-0.8) > 1e-9 {
+		t.Errorf("far above: effort is %v, want 0.1 + 0.7", got)
 	}
-	s.Step(500, 0.8, 500*ms)
-	if got := s.Step(0, 0.7, 100*ms); math.Abs(got-(0.7-0.14-0.1)) > 1e-9 {
-		t.Errorf("far below: asks for %v, want 0.46", got)
+	before := s.Ratio()
+	if s.SetSetpoint(400); s.Ratio() != before {
+		t.Errorf("a new setpoint takes the ratio from %v to %v", before, s.Ratio())
+	}
+	s.Step(400, before, 500*ms)
+	s.Step(0, before, 100*ms)
+	if got := effort(s.Ratio()); math.Abs(got-(0.7-0.14-0.1)) > 1e-9 {
+		t.Errorf("far below: effort is %v, want 0.46", got)
 	}
 }
 

@@ -1,0 +1,109 @@
+package admission
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"sync/atomic"
+	"time"
+
+	"github.com/spillway-go/spillway/regulators"
+)
+
+// guard stands in each request's way. One that panics is counted and fails open:
+// what takes part in every request must not be able to refuse them all by a
+// mistake.
+type guard struct {
+	name   string
+	source regulators.Guard
+
+	refused, panics atomic.Uint64
+	broken          atomic.Pointer[error] // the last Enter or Exit panicked
+}
+
+// maxGuards is how many a request can hold at once: it remembers them in the bits
+// of a word.
+const maxGuards = 64
+
+// enterGuards asks the guards, in the order of their names. It returns the one
+// that refuses and what it said; those entered are in e.guards.
+func (c *Controller) enterGuards(e *entry, now time.Time) (*boundGuard, error) {
+	for i := range e.plan.guards {
+		b := &e.plan.guards[i]
+		if !b.binds(e.lane) {
+			continue
+		}
+		ok, err := c.enterGuard(b, now, &e.request)
+		if err != nil {
+			b.refused.Add(1)
+			return b, err
+		}
+		if ok {
+			e.guards |= 1 << i
+		}
+	}
+	return nil, nil
+}
+
+// enterGuard tells whether the guard was entered, which it was not when it
+// panicked, and why it refuses.
+func (c *Controller) enterGuard(b *boundGuard, now time.Time, r *Request) (ok bool, err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			c.guardPanicked(b.guard, "Enter", v)
+			ok, err = false, nil
+		}
+	}()
+	err = b.source.Enter(now, actorOf(r, b.by), amountOf(r, b.counts))
+	if b.broken.Load() != nil && b.broken.Swap(nil) != nil {
+		c.opts.logger.LogAttrs(context.Background(), slog.LevelInfo, "guard works again", slog.String("guard", b.name))
+	}
+	return err == nil, err
+}
+
+// exitGuards gives back what the guards took, last first.
+func (c *Controller) exitGuards(e *entry) {
+	for i := len(e.plan.guards) - 1; e.guards != 0; i-- {
+		if e.guards&(1<<i) != 0 {
+			e.guards &^= 1 << i
+			c.exitGuard(&e.plan.guards[i], &e.request)
+		}
+	}
+}
+
+func (c *Controller) exitGuard(b *boundGuard, r *Request) {
+	defer func() {
+		if v := recover(); v != nil {
+			c.guardPanicked(b.guard, "Exit", v)
+		}
+	}()
+	b.source.Exit(actorOf(r, b.by), amountOf(r, b.counts))
+}
+
+func (c *Controller) guardPanicked(g *guard, where string, v any) {
+	g.panics.Add(1)
+	err := fmt.Errorf("%s panicked: %v", where, v)
+	if g.broken.Swap(&err) == nil {
+		c.opts.logger.LogAttrs(context.Background(), slog.LevelWarn, "guard fails open", slog.String("guard", g.name), slog.Any("err", err))
+	}
+}
+
+// amountOf is how much of what the guard counts a request takes. A stage may have
+// written anything into it.
+func amountOf(r *Request, counts string) int64 {
+	switch counts {
+	case countCost:
+		return int64(max(r.Cost, 1))
+	case countSize:
+		return max(r.Bytes, 0)
+	}
+	return 1
+}
+
+func (g *guard) stats() GuardStats {
+	st := GuardStats{Name: g.name, Refused: g.refused.Load(), Panics: g.panics.Load()}
+	if err := g.broken.Load(); err != nil {
+		st.Err = *err
+	}
+	return st
+}

@@ -1,0 +1,49 @@
+package admission
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spillway-go/spillway/regulators"
+)
+
+// kind is a built-in regulator that a config can name.
+type kind struct {
+	build func(RegulatorConfig) (source, error)
+	guard bool // not polled; it can count and be told names
+}
+
+// kinds that need nothing but numbers; what needs more (a database, a query) is
+// brought in by an option.
+var kinds = map[string]kind{
+	"goroutines": {build: func(rc RegulatorConfig) (source, error) {
+		s, err := regulators.Goroutines(int(rc.Limit))
+		return source{signal: s}, err
+	}},
+	"sched-latency": {build: func(rc RegulatorConfig) (source, error) {
+		s, err := regulators.SchedLatency(time.Duration(rc.Target))
+		return source{signal: s}, err
+	}},
+}
+
+func kindNames() string { return strings.Join(slices.Sorted(maps.Keys(kinds)), ", ") }
+
+// sameKind tells whether what was built for one config serves the other.
+func (rc RegulatorConfig) sameKind(other RegulatorConfig) bool {
+	return rc.Kind == other.Kind && rc.Limit == other.Limit && rc.Target == other.Target
+}
+
+// kind checks a built-in's name and numbers by building one.
+func (v *problems) kind(at string, rc RegulatorConfig) {
+	k, ok := kinds[rc.Kind]
+	if !ok {
+		v.add(at+".kind", fmt.Sprintf("%.64q", rc.Kind), "must be one of "+kindNames())
+		return
+	}
+	if _, err := k.build(rc); err != nil {
+		v.join(at, err)
+	}
+}

@@ -1,0 +1,144 @@
+package admission
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"time"
+)
+
+// RegulatorConfig binds a signal, a keyed signal or a guard to lanes. A field that
+// does not concern what it binds has no effect, but that By of a signal and Counts
+// of anything but a guard are errors.
+type RegulatorConfig struct {
+	// Kind names a built-in regulator: goroutines (its Limit is how many are
+	// pressure 1), sched-latency (its Target is how long a goroutine may wait for
+	// a processor at pressure 1). Empty: the entry's name is that of a regulator
+	// brought in by an option.
+	Kind string `json:"kind,omitempty"`
+	// Limit is what a kind measures against, in its own unit.
+	Limit float64 `json:"limit,omitempty"`
+	// Target is what a kind measures against that measures time.
+	Target time.Duration `json:"target,omitempty"`
+
+	// Lanes it acts on. Empty: all.
+	Lanes []string `json:"lanes,omitempty"`
+	// By is whose name a keyed signal's pressures and a guard go by: tenant,
+	// caller or key. Zero: tenant for a keyed signal. A guard without it is told
+	// the key and its refusals have reason regulator, this replica is full; with
+	// it they have reason keyed, this actor is too much.
+	By string `json:"by,omitempty"`
+	// Counts is what a guard is told of each request: requests (that is 1), cost
+	// (Request.Cost, at least 1) or bytes (Request.Bytes). Zero: requests.
+	Counts string `json:"counts,omitempty"`
+
+	// Setpoint is the pressure to hold: the PID acts on pressure over Setpoint,
+	// less one. Zero: 1.
+	Setpoint float64 `json:"setpoint"`
+	// Period between polls, give or take 10 %. Zero: 500 ms.
+	Period time.Duration `json:"period"`
+	// Timeout of one poll. Zero: the period.
+	Timeout time.Duration `json:"timeout"`
+	// MaxAge is how old a reading may be before it counts as none. Zero:
+	// three periods, or two and the timeout. At least two periods.
+	MaxAge time.Duration `json:"max_age"`
+	// OnStale says what follows when it is older: ignore asks for nothing from
+	// then on, hold keeps the ratio for HoldFor. Zero: ignore.
+	OnStale string `json:"on_stale,omitempty"`
+	// HoldFor is how long hold holds: a source that has died must not shed for
+	// ever. Zero: a minute.
+	HoldFor time.Duration `json:"hold_for,omitempty"`
+}
+
+const (
+	byTenant, byCaller, byKey           = "tenant", "caller", "key"
+	countRequests, countCost, countSize = "requests", "cost", "bytes"
+	staleIgnore, staleHold              = "ignore", "hold"
+
+	defaultPeriod  = 500 * time.Millisecond
+	defaultHoldFor = time.Minute
+	minSignalTime  = 10 * time.Millisecond
+	maxSignalTime  = 24 * time.Hour
+)
+
+func (r RegulatorConfig) withDefaults() RegulatorConfig {
+	if r.Setpoint == 0 {
+		r.Setpoint = 1
+	}
+	if r.Period == 0 {
+		r.Period = defaultPeriod
+	}
+	if r.Timeout == 0 {
+		r.Timeout = r.Period
+	}
+	if r.MaxAge == 0 {
+		r.MaxAge = max(3*r.Period, 2*r.Period+r.Timeout)
+	}
+	if r.OnStale == staleHold && r.HoldFor == 0 {
+		r.HoldFor = defaultHoldFor
+	}
+	return r
+}
+
+func (v *problems) regulator(name string, r RegulatorConfig, lanes map[string]LaneConfig) {
+	at := fmt.Sprintf("regulators[%q]", name)
+	if r.Kind != "" {
+		v.kind(at, r)
+	}
+	for _, l := range r.Lanes {
+		if _, ok := lanes[l]; !ok && laneName(l) != defaultLane {
+			v.add(at+".lanes", fmt.Sprintf("%q", l), "is not a lane of the config")
+		}
+	}
+	v.oneOf(at+".by", r.By, byTenant, byCaller, byKey)
+	v.oneOf(at+".counts", r.Counts, countRequests, countCost, countSize)
+	v.oneOf(at+".on_stale", r.OnStale, staleIgnore, staleHold)
+	if !(r.Setpoint >= 0) || math.IsInf(r.Setpoint, 1) {
+		v.add(at+".setpoint", r.Setpoint, "must be a finite number above 0 (0: 1)")
+	}
+	for _, f := range []struct {
+		name string
+		d    time.Duration
+	}{{"period", r.Period}, {"timeout", r.Timeout}, {"max_age", r.MaxAge}, {"hold_for", r.HoldFor}} {
+		if f.d != 0 && (f.d < minSignalTime || f.d > maxSignalTime) {
+			v.add(at+"."+f.name, f.d, "must be between 10ms and 24h")
+		}
+	}
+	if r.HoldFor != 0 && r.OnStale != staleHold {
+		v.add(at+".hold_for", r.HoldFor, "has no effect unless on_stale is hold")
+	}
+	// The period is jittered, so that of one period alone many readings are older.
+	if d := r.withDefaults(); r.MaxAge > 0 && d.MaxAge/2 < d.Period {
+		v.add(at+".max_age", d.MaxAge, "must be at least two periods, "+(2*d.Period).String())
+	}
+}
+
+// oneOf checks a field that may be left out.
+func (v *problems) oneOf(field, value string, allowed ...string) {
+	if value != "" && !slices.Contains(allowed, value) {
+		v.add(field, fmt.Sprintf("%.64q", value), "must be one of "+strings.Join(allowed, ", "))
+	}
+}
+
+// bound checks what only the role tells: a name must stand for something, and only
+// for one thing.
+func (v *problems) bound(name string, rc RegulatorConfig, src source, brought bool) {
+	at := fmt.Sprintf("regulators[%q]", name)
+	k, builtIn := kinds[rc.Kind]
+	switch {
+	case brought && rc.Kind != "":
+		v.add(at+".kind", fmt.Sprintf("%.64q", rc.Kind), "but one of that name was brought in by an option")
+	case !brought && rc.Kind == "":
+		v.add("regulators", fmt.Sprintf("%q", name), "no signal or guard of that name was brought in, and it has no kind")
+	case !brought && !builtIn: // is Validate's to say
+	default:
+		guard := src.guard != nil || k.guard
+		if rc.By != "" && !guard && src.keyed == nil {
+			v.add(at+".by", rc.By, "a signal speaks for all; by is for keyed signals and guards")
+		}
+		if rc.Counts != "" && !guard {
+			v.add(at+".counts", rc.Counts, "a signal counts nothing; counts is for guards")
+		}
+	}
+}
