@@ -65,6 +65,7 @@ type ask struct {
 	plan *plan
 	lane *lane
 	rank int
+	cost int
 	now  time.Duration // 0: the clock was not read yet
 	due  time.Duration // 0: no deadline
 	hold scorecard.Hold
@@ -91,6 +92,7 @@ func (c *Controller) admit(ctx context.Context, r Request, wait bool) (Ticket, e
 		return Ticket{}, p.complain(&r)
 	}
 	a.rank = p.rank(&r, c.cohorts.Load())
+	a.cost = a.lane.cost(&r)
 	if p.closed {
 		return c.refuse(ctx, &a, r, ReasonClosed, nil)
 	}
@@ -157,7 +159,7 @@ func (c *Controller) arrive(ctx context.Context, a *ask, r Request, wait bool) (
 	if e == nil {
 		e = l.takeLocked(c)
 	}
-	e.call.Rank, e.call.Cost, e.call.Ghost, e.call.Deadline = a.rank, max(r.Cost, 1), ghost, a.due
+	e.call.Rank, e.call.Op, e.call.Cost, e.call.Ghost, e.call.Deadline = a.rank, r.Op, a.cost, ghost, a.due
 	e.hold = a.hold
 	state := l.mu.core.Arrive(a.now, &e.call, l.chanceLocked(), wait)
 	settled := l.mu.core.Settled()
@@ -189,61 +191,6 @@ func (c *Controller) arrive(ctx context.Context, a *ask, r Request, wait bool) (
 	return Ticket{}, shed
 }
 
-// gateShed ends the way of a request that the gate shed; the lane is locked.
-func (c *Controller) gateShed(ctx context.Context, a *ask, r Request) (Ticket, error) {
-	l := a.lane
-	shed := l.refusals.Load().pick(ReasonPriority, a.rank, r.Attempt)
-	t, ghost := Ticket{}, a.plan.cfg.Mode == Shadow
-	if ghost {
-		t = c.unslottedLocked(a, r)
-	}
-	wake := l.wakeLocked()
-	l.mu.Unlock()
-	if wake {
-		c.wake()
-	}
-	if ghost {
-		return c.tellShadow(ctx, r, shed, nil, t)
-	}
-	c.undo(a)
-	c.tellShed(ctx, r, shed, nil, false)
-	return Ticket{}, shed
-}
-
-// refuse sheds a request that has not come to the gate.
-func (c *Controller) refuse(ctx context.Context, a *ask, r Request, why Reason, cause error) (Ticket, error) {
-	return c.refused(ctx, a, r, a.lane.refusals.Load().pick(why, a.rank, r.Attempt), cause)
-}
-
-func (c *Controller) refused(ctx context.Context, a *ask, r Request, shed *ShedError, cause error) (Ticket, error) {
-	l, ghost := a.lane, a.plan.cfg.Mode == Shadow
-	t := Ticket{}
-	l.mu.Lock()
-	l.mu.core.Refuse(a.rank, shed.Reason, ghost)
-	if ghost {
-		t = c.unslottedLocked(a, r)
-	}
-	l.mu.Unlock()
-	if ghost {
-		return c.tellShadow(ctx, r, shed, cause, t)
-	}
-	c.undo(a)
-	c.tellShed(ctx, r, shed, cause, false)
-	return Ticket{}, shed
-}
-
-// unslottedLocked lets a request run in shadow that would have been shed.
-func (c *Controller) unslottedLocked(a *ask, r Request) Ticket {
-	e := a.e
-	if e == nil {
-		e = a.lane.takeLocked(c)
-	}
-	e.hold = a.hold
-	e.call.Rank, e.call.Cost, e.call.Ghost = a.rank, max(r.Cost, 1), true
-	a.lane.mu.core.Unslotted(&e.call)
-	return Ticket{e: e, gen: e.gen.Load()}
-}
-
 // doneOnArrival: a deadline that has passed is load's doing, or nobody's; a
 // caller who cancelled has left.
 func (c *Controller) doneOnArrival(ctx context.Context, a *ask, r Request, err error) (Ticket, error) {
@@ -272,38 +219,6 @@ func (c *Controller) acquire(a *ask, r *Request) (err error) {
 }
 
 var tierNames = [NumTiers]string{"t0", "t1", "t2", "t3", "t4", "t5"}
-
-// undo gives back what a request took before it was shed. The stages come
-// last: one that panics on leaving keeps nobody's counters.
-func (c *Controller) undo(a *ask) {
-	a.hold.Release()
-	if e := a.e; e != nil {
-		c.exitSteps(e, Ignore)
-		a.lane.mu.Lock()
-		a.lane.putLocked(e)
-		a.lane.mu.Unlock()
-	}
-}
-
-func (c *Controller) tellShed(ctx context.Context, r Request, shed *ShedError, cause error, shadow bool) {
-	if c.opts.hooks.Shed != nil {
-		c.opts.hooks.Shed(ctx, Refusal{Request: r, Err: shed, Cause: cause, Shadow: shadow})
-	}
-}
-
-// tellShadow tells of a request that would have been shed and runs with t,
-// which a hook that panics must not keep.
-func (c *Controller) tellShadow(ctx context.Context, r Request, shed *ShedError, cause error, t Ticket) (Ticket, error) {
-	told := false
-	defer func() {
-		if !told {
-			t.Release(Ignore)
-		}
-	}()
-	c.tellShed(ctx, r, shed, cause, true)
-	told = true
-	return t, nil
-}
 
 // hashOf decides over a request at the gate's boundary. What a request is
 // about stays the same over its retries, so they meet the same verdict; a

@@ -40,6 +40,12 @@ type LaneConfig struct {
 	// waiters bring; without any, and for a request without one, it is ten
 	// times the baseline service time within 20 ms and 1 s. At most an hour.
 	Deadline time.Duration `json:"deadline"`
+	// MaxCost has the lane learn what its operations cost: a request that names
+	// no Cost takes as many slots as its Op's mean service time is medians of the
+	// lane's, rounded, from 1 to MaxCost, so that a full scan and a point read do
+	// not weigh the same. It is smoothed over 64 requests of an Op and concerns
+	// the first 256 distinct ones. Zero: off. At most 1,000.
+	MaxCost int `json:"max_cost,omitempty"`
 }
 
 // LimitConfig configures the inflight limit; see [pid.LimitConfig].

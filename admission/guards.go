@@ -33,7 +33,7 @@ func (c *Controller) enterGuards(e *entry, now time.Time) (*boundGuard, error) {
 		if !b.binds(e.lane) {
 			continue
 		}
-		ok, err := c.enterGuard(b, now, &e.request)
+		ok, err := c.enterGuard(b, now, e)
 		if err != nil {
 			b.refused.Add(1)
 			return b, err
@@ -47,14 +47,14 @@ func (c *Controller) enterGuards(e *entry, now time.Time) (*boundGuard, error) {
 
 // enterGuard tells whether the guard was entered, which it was not when it
 // panicked, and why it refuses.
-func (c *Controller) enterGuard(b *boundGuard, now time.Time, r *Request) (ok bool, err error) {
+func (c *Controller) enterGuard(b *boundGuard, now time.Time, e *entry) (ok bool, err error) {
 	defer func() {
 		if v := recover(); v != nil {
 			c.guardPanicked(b.guard, "Enter", v)
 			ok, err = false, nil
 		}
 	}()
-	err = b.source.Enter(now, actorOf(r, b.by), amountOf(r, b.counts))
+	err = b.source.Enter(now, actorOf(&e.request, b.by), e.amount(b.counts))
 	if b.broken.Load() != nil && b.broken.Swap(nil) != nil {
 		c.opts.logger.LogAttrs(context.Background(), slog.LevelInfo, "guard works again", slog.String("guard", b.name))
 	}
@@ -66,18 +66,18 @@ func (c *Controller) exitGuards(e *entry) {
 	for i := len(e.plan.guards) - 1; e.guards != 0; i-- {
 		if e.guards&(1<<i) != 0 {
 			e.guards &^= 1 << i
-			c.exitGuard(&e.plan.guards[i], &e.request)
+			c.exitGuard(&e.plan.guards[i], e)
 		}
 	}
 }
 
-func (c *Controller) exitGuard(b *boundGuard, r *Request) {
+func (c *Controller) exitGuard(b *boundGuard, e *entry) {
 	defer func() {
 		if v := recover(); v != nil {
 			c.guardPanicked(b.guard, "Exit", v)
 		}
 	}()
-	b.source.Exit(actorOf(r, b.by), amountOf(r, b.counts))
+	b.source.Exit(actorOf(&e.request, b.by), e.amount(b.counts))
 }
 
 func (c *Controller) guardPanicked(g *guard, where string, v any) {
@@ -88,14 +88,14 @@ func (c *Controller) guardPanicked(g *guard, where string, v any) {
 	}
 }
 
-// amountOf is how much of what the guard counts a request takes. A stage may have
+// amount is how much of what a guard counts the request takes. A stage may have
 // written anything into it.
-func amountOf(r *Request, counts string) int64 {
+func (e *entry) amount(counts string) int64 {
 	switch counts {
 	case countCost:
-		return int64(max(r.Cost, 1))
+		return int64(e.cost)
 	case countSize:
-		return max(r.Bytes, 0)
+		return max(e.request.Bytes, 0)
 	}
 	return 1
 }

@@ -210,12 +210,12 @@ func TestBrokenKeyedSignalsFailOpen(t *testing.T) {
 	}
 }
 
-// B16: a signal that names a million actors, and a caller who invents tenants, cost
+// B16: a signal that names hundreds of thousands of actors, and a caller who invents tenants, cost
 // bounded memory, and only those above the setpoint are regulated.
-func TestKeyedSignalOfAMillionActors(t *testing.T) {
+func TestKeyedSignalOfManyActors(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		names := map[string]float64{}
-		for i := range 1_000_000 {
+		for i := range 200_000 {
 			names[fmt.Sprint("tenant-", i)] = 1.1
 		}
 		var polls atomic.Int32
@@ -228,7 +228,7 @@ func TestKeyedSignalOfAMillionActors(t *testing.T) {
 		}
 		c := NewQuiet(t, Config{}, WithKeyedSignal("m", m))
 		time.Sleep(1600 * time.Millisecond)
-		if s := c.Stats().Keyed[0]; s.Pressed != 1024 || s.Over != 1_000_000-1024 || len(s.Top) != 20 {
+		if s := c.Stats().Keyed[0]; s.Pressed != 1024 || s.Over != 200_000-1024 || len(s.Top) != 20 {
 			t.Errorf("pressed %d, over %d, top %d", s.Pressed, s.Over, len(s.Top))
 		}
 		for i := range 1000 { // 64 KiB each, all new

@@ -30,6 +30,7 @@ type lane struct {
 	open     atomic.Bool  // the gate sheds nobody: as of the last tick
 	expected atomic.Int64 // core.Expected as of the last tick, nanoseconds
 	refusals atomic.Pointer[refusals]
+	costs    atomic.Pointer[map[string]int] // learned ones above 1, by op; nil: none
 }
 
 // entry is the shell's part of a request that came as far as the lane. Entries
@@ -45,6 +46,7 @@ type entry struct {
 	hold    scorecard.Hold
 	request Request // only kept for stages and guards
 	entered int     // of the stages
+	cost    int     // as guards are told
 	guards  uint64  // those entered, by their place in the plan
 	plan    *plan   // whose they are
 }
@@ -99,6 +101,16 @@ func tell(settled *core.Call) {
 		c.Owner.(*entry).ready <- struct{}{}
 		c = next
 	}
+}
+
+// cost is how many slots a request takes: what it names, else what was learned.
+func (l *lane) cost(r *Request) int {
+	if r.Cost == 0 {
+		if learned := l.costs.Load(); learned != nil {
+			return max((*learned)[r.Op], 1)
+		}
+	}
+	return max(r.Cost, 1)
 }
 
 // load is what stages are shown.

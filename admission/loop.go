@@ -114,9 +114,13 @@ func (c *Controller) turn(l *lane, now time.Duration) (at time.Duration, probing
 	if from != to { // under the lock, or it could undo what Apply has set since
 		c.card.SetLimit(l.name, to)
 	}
+	costs, learned := k.Costs()
 	ratio, binding, hint := k.ShedRatio(), k.Binding(), k.RetryAfter()
 	l.mu.Unlock()
 	tell(settled)
+	if learned {
+		l.costs.Store(&costs)
+	}
 	if ticked {
 		c.publish(l, ratio, binding, hint)
 	}

@@ -12,10 +12,12 @@ import (
 // does not concern what it binds has no effect, but that By of a signal and Counts
 // of anything but a guard are errors.
 type RegulatorConfig struct {
-	// Kind names a built-in regulator: goroutines (its Limit is how many are
-	// pressure 1), sched-latency (its Target is how long a goroutine may wait for
-	// a processor at pressure 1). Empty: the entry's name is that of a regulator
-	// brought in by an option.
+	// Kind names a built-in regulator of package regulators: goroutines (its Limit
+	// is how many are pressure 1), heap (Limit in bytes; 0: the process's own),
+	// cpu, gc, psi-cpu, psi-memory and psi-io (Limit is a share of the time, above
+	// 0), sched-latency (its Target is how long a goroutine may wait for a
+	// processor). Empty: the entry's name is that of a regulator brought in by an
+	// option. A kind that this machine cannot read is an error of New and Apply.
 	Kind string `json:"kind,omitempty"`
 	// Limit is what a kind measures against, in its own unit.
 	Limit float64 `json:"limit,omitempty"`
@@ -30,7 +32,7 @@ type RegulatorConfig struct {
 	// it they have reason keyed, this actor is too much.
 	By string `json:"by,omitempty"`
 	// Counts is what a guard is told of each request: requests (that is 1), cost
-	// (Request.Cost, at least 1) or bytes (Request.Bytes). Zero: requests.
+	// (the slots it takes, Request.Cost or what was learned) or bytes (Request.Bytes). Zero: requests.
 	Counts string `json:"counts,omitempty"`
 
 	// Setpoint is the pressure to hold: the PID acts on pressure over Setpoint,

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"log/slog"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -39,14 +40,18 @@ func TestApplyRebindsSignals(t *testing.T) {
 			w, _ := c.Stats().Lane("write")
 			return r.ShedRatio, w.ShedRatio
 		}
-		go func() { // somebody must be there to be shed
-			for t.Context().Err() == nil {
+		var wg sync.WaitGroup
+		ctx, stop := context.WithCancel(t.Context())
+		defer wg.Wait()
+		defer stop()
+		wg.Go(func() { // somebody must be there to be shed
+			for ctx.Err() == nil {
 				for _, lane := range []string{"read", "write"} {
 					_ = c.Do(context.Background(), Request{Lane: lane, Priority: NewPriority(T5, 0)}, quick)
 				}
 				time.Sleep(5 * time.Millisecond)
 			}
-		}()
+		})
 		time.Sleep(10 * time.Second)
 		if s := c.Stats().Signals[0]; s.Ratio != 0 {
 			t.Fatalf("asks for %v below its setpoint", s.Ratio)

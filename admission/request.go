@@ -19,7 +19,7 @@ type Request struct {
 	Op     string // the operation, a route or a method: few distinct values
 	Key    string // what the request is about, stable over its retries; feeds the gate's hash
 
-	Cost    int             // slots it takes; zero is one, negative an error; more than the limit counts as the whole of it
+	Cost    int             // slots it takes; zero is one, or what the lane has learned (LaneConfig.MaxCost); negative an error; more than the limit counts as the whole of it
 	Bytes   int64           // payload, for guards that count bytes; negative is an error
 	Attempt int             // 0 for the first try, n for the n-th retry; negative is an error
 	Tags    []scorecard.Tag // more facts for the scorecard's rules

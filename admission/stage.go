@@ -8,7 +8,7 @@ func (c *Controller) enterSteps(a *ask, r Request) (shed *ShedError, cause error
 	a.e = l.takeLocked(c)
 	l.mu.Unlock()
 	e := a.e
-	e.request, e.entered, e.guards, e.plan = r, 0, 0, a.plan
+	e.request, e.cost, e.entered, e.guards, e.plan = r, a.cost, 0, 0, a.plan
 	finished := false
 	defer func() {
 		if !finished {

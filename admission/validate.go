@@ -15,6 +15,7 @@ const (
 	defaultTenants = 10_000
 	minDeadline    = time.Millisecond
 	maxDeadline    = time.Hour
+	maxMaxCost     = 1000
 )
 
 // WithDefaults returns a copy with every default filled in, as a [Controller]
@@ -70,6 +71,9 @@ func (c Config) Validate() error {
 		v.join(at, l.Limit.Validate(), l.Queue.Validate(), l.Gate.Validate())
 		if l.Deadline != 0 && (l.Deadline < minDeadline || l.Deadline > maxDeadline) {
 			v.add(at+".deadline", l.Deadline, "must be between 1ms and 1h (0: measured)")
+		}
+		if l.MaxCost < 0 || l.MaxCost > maxMaxCost {
+			v.add(at+".max_cost", l.MaxCost, fmt.Sprintf("must be from 1 to %d (0: off)", maxMaxCost))
 		}
 	}
 	v.priorities(c.Priorities)

@@ -30,6 +30,7 @@ const (
 // once it is Idle or Refused and no longer in the settled list.
 type Call struct {
 	Rank     int
+	Op       string        // whose cost is learned from it
 	Cost     int           // slots, at least 1
 	Deadline time.Duration // when its caller gives up; 0: never
 	Ghost    bool          // it runs whatever the lane decides, which is only counted

@@ -13,6 +13,7 @@ type Config struct {
 	Queue    codel.Config
 	Gate     pid.GateConfig
 	Deadline time.Duration // 0: measured
+	MaxCost  int           // that is learned for an operation; 0: none is
 }
 
 // Lane is the pure state machine of one lane. It is not safe for concurrent
@@ -47,6 +48,9 @@ type Lane struct {
 
 	tick  ticks
 	count Counters
+
+	costs        costs
+	costsChanged bool // since Costs was asked
 }
 
 // epoch anchors the lane's Durations for the queue, which is told points in
@@ -87,6 +91,7 @@ func (l *Lane) Reconfigure(cfg Config, limit pid.Limit) error {
 	l.cfg, l.limit, l.closed, l.changed = cfg, limit, false, true
 	l.queue.SetConfig(cfg.Queue)
 	l.tick.leftSeen = false
+	l.learn(cfg.MaxCost)
 	l.follow()
 	return nil
 }

@@ -75,6 +75,7 @@ func (l *Lane) sample(c *Call, o Outcome) {
 	switch o {
 	case Success:
 		l.count.Service.Add(service)
+		l.costs.done(c.Op, service)
 		l.limit.Observe(pid.Sample{Service: service, Inflight: c.inflight})
 		l.tick.barren = l.now
 	case Overload:

@@ -170,6 +170,7 @@ func (l *Lane) measure(dt time.Duration) {
 	t := &l.tick
 	t.service.look(&l.count.Service, math.Exp(-dt.Seconds()/serviceMemory))
 	t.median = t.service.quantile(0.5)
+	l.costsChanged = l.costs.settle(t.median) || l.costsChanged
 	if l.now-t.lastDone > max(time.Second, 2*t.median) {
 		t.median = 0
 	}

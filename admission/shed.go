@@ -1,0 +1,90 @@
+package admission
+
+import "context"
+
+// gateShed ends the way of a request that the gate shed; the lane is locked.
+func (c *Controller) gateShed(ctx context.Context, a *ask, r Request) (Ticket, error) {
+	l := a.lane
+	shed := l.refusals.Load().pick(ReasonPriority, a.rank, r.Attempt)
+	t, ghost := Ticket{}, a.plan.cfg.Mode == Shadow
+	if ghost {
+		t = c.unslottedLocked(a, r)
+	}
+	wake := l.wakeLocked()
+	l.mu.Unlock()
+	if wake {
+		c.wake()
+	}
+	if ghost {
+		return c.tellShadow(ctx, r, shed, nil, t)
+	}
+	c.undo(a)
+	c.tellShed(ctx, r, shed, nil, false)
+	return Ticket{}, shed
+}
+
+// refuse sheds a request that has not come to the gate.
+func (c *Controller) refuse(ctx context.Context, a *ask, r Request, why Reason, cause error) (Ticket, error) {
+	return c.refused(ctx, a, r, a.lane.refusals.Load().pick(why, a.rank, r.Attempt), cause)
+}
+
+func (c *Controller) refused(ctx context.Context, a *ask, r Request, shed *ShedError, cause error) (Ticket, error) {
+	l, ghost := a.lane, a.plan.cfg.Mode == Shadow
+	t := Ticket{}
+	l.mu.Lock()
+	l.mu.core.Refuse(a.rank, shed.Reason, ghost)
+	if ghost {
+		t = c.unslottedLocked(a, r)
+	}
+	l.mu.Unlock()
+	if ghost {
+		return c.tellShadow(ctx, r, shed, cause, t)
+	}
+	c.undo(a)
+	c.tellShed(ctx, r, shed, cause, false)
+	return Ticket{}, shed
+}
+
+// unslottedLocked lets a request run in shadow that would have been shed.
+func (c *Controller) unslottedLocked(a *ask, r Request) Ticket {
+	e := a.e
+	if e == nil {
+		e = a.lane.takeLocked(c)
+	}
+	e.hold = a.hold
+	e.call.Rank, e.call.Op, e.call.Cost, e.call.Ghost = a.rank, r.Op, a.cost, true
+	a.lane.mu.core.Unslotted(&e.call)
+	return Ticket{e: e, gen: e.gen.Load()}
+}
+
+// undo gives back what a request took before it was shed. The stages come
+// last: one that panics on leaving keeps nobody's counters.
+func (c *Controller) undo(a *ask) {
+	a.hold.Release()
+	if e := a.e; e != nil {
+		c.exitSteps(e, Ignore)
+		a.lane.mu.Lock()
+		a.lane.putLocked(e)
+		a.lane.mu.Unlock()
+	}
+}
+
+func (c *Controller) tellShed(ctx context.Context, r Request, shed *ShedError, cause error, shadow bool) {
+	if c.opts.hooks.Shed != nil {
+		c.opts.hooks.Shed(ctx, Refusal{Request: r, Err: shed, Cause: cause, Shadow: shadow})
+	}
+}
+
+// tellShadow tells of a request that would have been shed and runs with t,
+// which a hook that panics must not keep.
+func (c *Controller) tellShadow(ctx context.Context, r Request, shed *ShedError, cause error, t Ticket) (Ticket, error) {
+	told := false
+	defer func() {
+		if !told {
+			t.Release(Ignore)
+		}
+	}()
+	c.tellShed(ctx, r, shed, cause, true)
+	told = true
+	return t, nil
+}
