@@ -15,10 +15,10 @@
 //
 // # A request's way
 //
-//	request -> exempt? -> dead on arrival? -> scorecard -> stages -> gate -> lane: limit, queue -> run
-//	                                                                  ^             |
-//	               signals -> pressure -> PID -> shed ratio (max) ----+   release(outcome, service time)
-//	                                                                                -> limit, histograms
+//	request -> exempt? -> dead on arrival? -> scorecard -> keyed signals, stages, guards -> gate -> lane: limit, queue -> run
+//	                                                                                             ^             |
+//	                                          signals -> pressure -> PID -> shed ratio (max) ----+   release(outcome, service time)
+//	                                                                                                           -> limit, histograms
 //
 // Cheapest and most particular first: a tenant over its cap neither waits nor
 // takes a place from others.
@@ -27,7 +27,10 @@
 //     is refused at once (reason deadline).
 //   - The scorecard holds the caps that people set, per tenant, caller or any
 //     tag, whether or not the service is loaded (tenant-cap).
-//   - Stages are the user's own decisions (stage).
+//   - Keyed signals shed single tenants, callers or keys that are too much for
+//     something of the user's, and nobody else (keyed).
+//   - Stages are the user's own decisions (stage); guards hold what must not be
+//     passed even for an instant (regulator, or keyed where they go by an actor).
 //   - The gate sheds the least important share of what is offered when the
 //     lane's queue keeps losing, or when a signal says so (priority).
 //   - The lane gives out slots under an inflight limit that finds itself.
@@ -74,8 +77,8 @@
 //     slow.
 //   - Reason tenant-cap: nothing is overloaded; a rule of the scorecard was met.
 //     Rules and Tenants say which and who.
-//   - Reasons stage, keyed, regulator: a stage of yours said no; [ShedError] names
-//     it. Reason closed: after [Controller.Close], or in a lane that a new config
+//   - Reasons stage, keyed, regulator: a stage, keyed signal or guard of yours said
+//     no; [ShedError] names it, Keyed and Guards show it. Reason closed: after [Controller.Close], or in a lane that a new config
 //     removed.
 //   - Nobody is refused, but all is slow: Outcomes by tier. Overload that grows is
 //     a back end that fails; Latency above Baseline with "hold: the limit does
@@ -85,14 +88,14 @@
 //     for nothing; Err is the last poll's. Terms say what its ratio is made of.
 //
 // Arrivals counts what comes to the gate: not those refused before it, for
-// deadline, tenant-cap or by a stage. Throughput is what the whole limit would let
+// deadline, tenant-cap, or by a keyed signal, stage or guard. Throughput is what the whole limit would let
 // through, as measured.
 //
 // [Hooks] tell the same as it happens: Shed each refusal, Limit each move of a
 // limit with its reason, Gate when a lane begins to shed by priority and when it
 // ends. The log, see [WithLogger], has at level Debug "limit moved", "gate sheds"
-// and "gate is open"; at Info "config applied" and "signal found again"; at Warn
-// "signal lost". It never has a line per request.
+// and "gate is open"; at Info "config applied", "signal found again" and "guard
+// works again"; at Warn "signal lost" and "guard fails open". It never has a line per request.
 //
 // # Promises
 //
@@ -102,14 +105,15 @@
 //  2. Inflight is the cost of the unreleased tickets, a cost above the limit
 //     counting as the whole of it. It passes the limit only while a lowered
 //     limit drains.
-//  3. Each Enter of a stage that succeeded has exactly one Exit; exits run in
-//     reverse.
+//  3. Each Enter of a stage or guard that succeeded has exactly one Exit; exits
+//     run in reverse.
 //  4. A grant that meets a departed waiter goes to the next one.
 //  5. Nobody waits longer than the queue's allowance and a millisecond's
 //     grain, even if nothing ever finishes.
 //  6. When all is released every counter is zero.
-//  7. A signal that errs, hangs or panics neither blocks nor sheds a request;
-//     the miss is counted.
+//  7. A signal that errs, hangs or panics neither blocks nor sheds a request,
+//     unless it is told to hold; the miss is counted. A guard that panics is
+//     passed over.
 //  8. After Close no goroutine of ours runs and nobody waits; only the poll of
 //     a signal that ignores its context can be left, and Close names it.
 package admission

@@ -96,6 +96,9 @@ func (v *problems) regulator(name string, r RegulatorConfig, lanes map[string]La
 	v.oneOf(at+".by", r.By, byTenant, byCaller, byKey)
 	v.oneOf(at+".counts", r.Counts, countRequests, countCost, countSize)
 	v.oneOf(at+".on_stale", r.OnStale, staleIgnore, staleHold)
+	if !(r.Limit >= 0) || math.IsInf(r.Limit, 1) {
+		v.add(at+".limit", r.Limit, "must be a finite number of at least 0")
+	}
 	if !(r.Setpoint >= 0) || math.IsInf(r.Setpoint, 1) {
 		v.add(at+".setpoint", r.Setpoint, "must be a finite number above 0 (0: 1)")
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"math"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -218,6 +219,34 @@ func TestOnStale(t *testing.T) {
 	}
 }
 
+// Every kind can be had from a config alone, with a number that makes sense.
+func TestKinds(t *testing.T) {
+	for name := range kinds {
+		rc := RegulatorConfig{Kind: name, Limit: 0.5, Target: time.Millisecond}
+		if name == "goroutines" || name == "heap" {
+			rc.Limit = 1 << 30
+		}
+		cfg := Config{Regulators: map[string]RegulatorConfig{"own": rc}}
+		if err := cfg.Validate(); err != nil {
+			t.Error(err)
+		}
+		c, err := New(cfg)
+		if errors.Is(err, errors.ErrUnsupported) {
+			t.Logf("%s: %v", name, err)
+			continue
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if s := c.Stats(); len(s.Signals)+len(s.Guards) != 1 {
+			t.Errorf("%s: %+v", name, s)
+		}
+		if err := c.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
 func TestRegulatorsAreChecked(t *testing.T) {
 	signal, guard := regulators.Func(nil), newTill(1)
 	for name, opt := range map[string]Option{
@@ -235,7 +264,7 @@ func TestRegulatorsAreChecked(t *testing.T) {
 		".by is \"host\"": {By: "host"}, ".counts is \"apples\"": {Counts: "apples"},
 		".on_stale is": {OnStale: "panic"}, ".hold_for is 1s: has no effect": {HoldFor: time.Second},
 		".by is tenant: a signal speaks for all": {By: "tenant"}, ".counts is cost": {Counts: "cost"},
-		".kind is": {Kind: "goroutines", Limit: 10},
+		".kind is": {Kind: "goroutines", Limit: 10}, ".limit is -0.5": {Limit: -0.5}, ".limit is NaN": {Limit: math.NaN()},
 	} {
 		_, err := New(Config{Regulators: map[string]RegulatorConfig{"s": rc}}, WithSignal("s", signal))
 		if err == nil || !strings.Contains(err.Error(), want) {
