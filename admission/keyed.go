@@ -31,8 +31,12 @@ type keyed struct {
 	last time.Duration // when it was stepped
 }
 
-func (c *Controller) newKeyed(name string, source regulators.KeyedSignal, cfg RegulatorConfig) *keyed {
-	k := &keyed{poller: newPoller(name, cfg), pid: core.NewKeyed(cfg.Setpoint), last: c.now()}
+func (c *Controller) newKeyed(name string, source regulators.KeyedSignal, cfg RegulatorConfig) (*keyed, error) {
+	pid, err := core.NewKeyed(cfg.signal())
+	if err != nil {
+		return nil, err
+	}
+	k := &keyed{poller: newPoller(name, cfg), pid: pid, last: c.now()}
 	k.seen.stats = KeyedStats{Name: name, Stale: true}
 	k.ask = func(ctx context.Context) error {
 		pressures, err := source.Pressures(ctx)
@@ -50,7 +54,7 @@ func (c *Controller) newKeyed(name string, source regulators.KeyedSignal, cfg Re
 		}
 		return nil
 	}
-	return k
+	return k, nil
 }
 
 // stepKeyed: without a fresh reading everybody is let go, at once, unless the
@@ -58,7 +62,7 @@ func (c *Controller) newKeyed(name string, source regulators.KeyedSignal, cfg Re
 func (c *Controller) stepKeyed(b *boundKeyed, now time.Duration) {
 	k, r := b.keyed, b.reading.Load()
 	fresh, changed := r.fresh(now, &b.cfg), false
-	k.pid.SetSetpoint(b.cfg.Setpoint)
+	_ = k.pid.SetConfig(b.cfg.signal()) // was validated
 	if fresh {
 		changed = k.pid.Step(r.value, now-k.last)
 	} else if !r.held(now, &b.cfg) {

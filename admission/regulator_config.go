@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/spillway-go/spillway/admission/internal/core"
 )
 
 // RegulatorConfig binds a signal, a keyed signal or a guard to lanes. A field that
@@ -38,6 +40,13 @@ type RegulatorConfig struct {
 	// Setpoint is the pressure to hold: the PID acts on pressure over Setpoint,
 	// less one. Zero: 1.
 	Setpoint float64 `json:"setpoint"`
+	// KP and KI are the PID's gains, on an error held within -1 and 1 and in effort,
+	// -ln(1-shed ratio): per error, and per error and second. Zero: 0.1 and 1.4, for
+	// a pressure that follows what passes within a second or so. What piles up
+	// instead (a lag, a backlog, a heap) swings for half a minute with those; 1 and
+	// 0.2 hold it within seconds. At most 100.
+	KP float64 `json:"kp,omitempty"`
+	KI float64 `json:"ki,omitempty"`
 	// Period between polls, give or take 10 %. Zero: 500 ms.
 	Period time.Duration `json:"period"`
 	// Timeout of one poll. Zero: the period.
@@ -62,11 +71,18 @@ const (
 	defaultHoldFor = time.Minute
 	minSignalTime  = 10 * time.Millisecond
 	maxSignalTime  = 24 * time.Hour
+	maxGain        = 100
 )
 
 func (r RegulatorConfig) withDefaults() RegulatorConfig {
 	if r.Setpoint == 0 {
 		r.Setpoint = 1
+	}
+	if r.KP == 0 {
+		r.KP = core.SignalKP
+	}
+	if r.KI == 0 {
+		r.KI = core.SignalKI
 	}
 	if r.Period == 0 {
 		r.Period = defaultPeriod
@@ -81,6 +97,10 @@ func (r RegulatorConfig) withDefaults() RegulatorConfig {
 		r.HoldFor = defaultHoldFor
 	}
 	return r
+}
+
+func (r RegulatorConfig) signal() core.SignalConfig {
+	return core.SignalConfig{Setpoint: r.Setpoint, KP: r.KP, KI: r.KI}
 }
 
 func (v *problems) regulator(name string, r RegulatorConfig, lanes map[string]LaneConfig) {
@@ -101,6 +121,14 @@ func (v *problems) regulator(name string, r RegulatorConfig, lanes map[string]La
 	}
 	if !(r.Setpoint >= 0) || math.IsInf(r.Setpoint, 1) {
 		v.add(at+".setpoint", r.Setpoint, "must be a finite number above 0 (0: 1)")
+	}
+	for _, f := range []struct {
+		name string
+		gain float64
+	}{{"kp", r.KP}, {"ki", r.KI}} {
+		if !(f.gain >= 0 && f.gain <= maxGain) {
+			v.add(at+"."+f.name, f.gain, "must be from 0 to 100 (0: the default)")
+		}
 	}
 	for _, f := range []struct {
 		name string

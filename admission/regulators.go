@@ -109,7 +109,7 @@ func (c *Controller) newRegulator(name string, rc RegulatorConfig) (*regulator, 
 	case src.signal != nil:
 		r.signal, err = c.newSignal(name, src.signal, rc)
 	case src.keyed != nil:
-		r.keyed = c.newKeyed(name, src.keyed, rc)
+		r.keyed, err = c.newKeyed(name, src.keyed, rc)
 	default:
 		r.guard = &guard{name: name, source: src.guard}
 	}

@@ -265,6 +265,7 @@ func TestRegulatorsAreChecked(t *testing.T) {
 		".on_stale is": {OnStale: "panic"}, ".hold_for is 1s: has no effect": {HoldFor: time.Second},
 		".by is tenant: a signal speaks for all": {By: "tenant"}, ".counts is cost": {Counts: "cost"},
 		".kind is": {Kind: "goroutines", Limit: 10}, ".limit is -0.5": {Limit: -0.5}, ".limit is NaN": {Limit: math.NaN()},
+		".kp is -1": {KP: -1}, ".ki is NaN": {KI: math.NaN()},
 	} {
 		_, err := New(Config{Regulators: map[string]RegulatorConfig{"s": rc}}, WithSignal("s", signal))
 		if err == nil || !strings.Contains(err.Error(), want) {

@@ -41,7 +41,7 @@ func (r *reading[T]) held(now time.Duration, cfg *RegulatorConfig) bool {
 }
 
 func (c *Controller) newSignal(name string, source regulators.Signal, cfg RegulatorConfig) (*signal, error) {
-	pid, err := core.NewSignal(cfg.Setpoint)
+	pid, err := core.NewSignal(cfg.signal())
 	if err != nil {
 		return nil, err
 	}
@@ -115,7 +115,7 @@ func (c *Controller) stepSignal(b *boundSignal, lanes map[string]*lane, now time
 			l.mu.Unlock()
 		}
 	}
-	s.pid.SetSetpoint(b.cfg.Setpoint)
+	_ = s.pid.SetConfig(b.cfg.signal()) // was validated
 	if fresh {
 		s.pid.Step(r.value, applied, now-s.last)
 	} else if !r.held(now, &b.cfg) {

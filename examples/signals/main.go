@@ -47,7 +47,7 @@ func (s *store) Pressures(context.Context) (map[string]float64, error) {
 func control(s *store) (*admission.Controller, error) {
 	return admission.New(admission.Config{
 		Regulators: map[string]admission.RegulatorConfig{
-			"lag":        {Setpoint: 0.8, Period: 200 * time.Millisecond},
+			"lag":        {Setpoint: 0.8, Period: 200 * time.Millisecond, KP: 1, KI: 0.2}, // it piles up
 			"bytes":      {By: "tenant"},
 			"goroutines": {Kind: "goroutines", Limit: 50_000},
 		},

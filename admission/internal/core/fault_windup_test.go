@@ -105,7 +105,7 @@ func TestB30SignalDoesNotWindUp(t *testing.T) {
 		{"calm, then 3x", 0.1, 3, 0.65, 0.69},
 		{"no reading can be worse, then 2x", MaxPressure, 2, 0.45, 0.55},
 	} {
-		signal, err := NewSignal(1)
+		signal, err := NewSignal(SignalConfig{1, SignalKP, SignalKI})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -118,7 +118,7 @@ func TestB30SignalDoesNotWindUp(t *testing.T) {
 			}
 		}
 	}
-	signal, _ := NewSignal(1)
+	signal, _ := NewSignal(SignalConfig{1, SignalKP, SignalKI})
 	p := plant{signal: signal}
 	p.run(2, tenMinutes)
 	steady := p.ratios[tenMinutes/10:]
@@ -126,9 +126,8 @@ func TestB30SignalDoesNotWindUp(t *testing.T) {
 		t.Errorf("steady 2x: mean ratio %.3f, sd %.3f", steady.mean(), steady.sd())
 	}
 	// Gains that change while it runs move nothing by themselves.
-	for _, gains := range []pid.Config{{KP: 0.5, KI: 0.2}, {KP: 0.01, KI: 5}, {KP: signalKP, KI: signalKI}} {
-		gains.Max, gains.Reverse = signalMax, true
-		if err := signal.ctl.SetConfig(gains); err != nil {
+	for _, gains := range []SignalConfig{{1, 0.5, 0.2}, {1, 0.01, 5}, {1, SignalKP, SignalKI}} {
+		if err := signal.SetConfig(gains); err != nil {
 			t.Fatal(err)
 		}
 		before := signal.Ratio()

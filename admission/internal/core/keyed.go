@@ -14,9 +14,9 @@ import (
 // his own; who has calmed down is let go. It is not safe for concurrent use, the
 // actors it hands out are.
 type Keyed struct {
-	setpoint float64
-	actors   map[string]*Actor
-	over     int
+	cfg    SignalConfig
+	actors map[string]*Actor
+	over   int
 }
 
 // MaxActors bounds how many are regulated at once.
@@ -70,17 +70,27 @@ func worst(names []string, pressures map[string]float64, n int) (kept []string, 
 	return names[:n], len(names) - n
 }
 
-// NewKeyed returns a regulator of nobody; setpoint must be above 0.
-func NewKeyed(setpoint float64) *Keyed {
-	return &Keyed{setpoint: setpoint, actors: map[string]*Actor{}}
+// NewKeyed returns a regulator of nobody.
+func NewKeyed(cfg SignalConfig) (*Keyed, error) {
+	if err := cfg.pid().Validate(); err != nil {
+		return nil, err
+	}
+	return &Keyed{cfg: cfg, actors: map[string]*Actor{}}, nil
 }
 
-// SetSetpoint changes what is held while it runs; ratios stay.
-func (k *Keyed) SetSetpoint(setpoint float64) {
-	k.setpoint = setpoint
-	for _, a := range k.actors {
-		a.signal.SetSetpoint(setpoint)
+// SetConfig changes what is held, and how fast, while it runs; ratios stay. An
+// invalid cfg is refused, and nothing changes.
+func (k *Keyed) SetConfig(cfg SignalConfig) error {
+	if err := cfg.pid().Validate(); err != nil {
+		return err
 	}
+	k.cfg = cfg
+	for _, a := range k.actors {
+		if err := a.signal.SetConfig(cfg); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // Step takes in a reading, dt after the last one, and tells whether actors came
@@ -90,22 +100,22 @@ func (k *Keyed) Step(reading Pressures, dt time.Duration) (changed bool) {
 	pressures := reading.Of
 	for name, a := range k.actors {
 		a.step(pressures[name], dt)
-		if a.Ratio() == 0 && a.pressure <= k.setpoint {
+		if a.Ratio() == 0 && a.pressure <= k.cfg.Setpoint {
 			delete(k.actors, name)
 			changed = true
 		}
 	}
 	var fresh []string
 	for name, p := range pressures {
-		if p > k.setpoint && k.actors[name] == nil {
+		if p > k.cfg.Setpoint && k.actors[name] == nil {
 			fresh = append(fresh, name)
 		}
 	}
 	fresh, over := worst(fresh, pressures, MaxActors-len(k.actors))
 	k.over = reading.Over + over
 	for _, name := range fresh {
-		s, err := NewSignal(k.setpoint)
-		if err != nil { // cannot be: its constants are ours
+		s, err := NewSignal(k.cfg)
+		if err != nil { // cannot be: its config was validated
 			continue
 		}
 		a := &Actor{signal: s}

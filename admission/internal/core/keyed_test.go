@@ -13,7 +13,10 @@ import (
 func TestKeyedHoldsEachActor(t *testing.T) {
 	const seed = 51
 	rng := rand.New(rand.NewPCG(seed, 1))
-	k := NewKeyed(1)
+	k, err := NewKeyed(SignalConfig{1, SignalKP, SignalKI})
+	if err != nil {
+		t.Fatal(err)
+	}
 	load := map[string]int{"calm": 100, "double": 400, "tenfold": 2000} // a second; each may have 200
 	passed, offered := map[string]float64{}, map[string]float64{}
 	good := map[string][2]float64{} // of t1: offered, passed
@@ -64,7 +67,10 @@ func TestKeyedHoldsEachActor(t *testing.T) {
 // Those that calm down leave, those without a reading at once, and there are never
 // more than there is room for.
 func TestKeyedIsBounded(t *testing.T) {
-	k := NewKeyed(1)
+	k, err := NewKeyed(SignalConfig{1, SignalKP, SignalKI})
+	if err != nil {
+		t.Fatal(err)
+	}
 	many := map[string]float64{}
 	for i := range 3 * MaxActors {
 		many[fmt.Sprint("k", i)] = 1.5

@@ -20,26 +20,39 @@ import (
 // from bound to bound; an equal step of the effort takes an equal share of what
 // passes, whatever the load.
 type Signal struct {
-	ctl      *pid.Controller
-	setpoint float64
+	ctl *pid.Controller
+	cfg SignalConfig
+}
+
+// SignalConfig is what a signal's PID holds and how fast: Setpoint and KI must be
+// above 0, KP at least 0, all finite.
+type SignalConfig struct {
+	Setpoint float64
+	KP       float64 // effort per error
+	KI       float64 // effort per error and second
+}
+
+func (c SignalConfig) pid() pid.Config {
+	return pid.Config{KP: c.KP, KI: c.KI, Max: effort(signalMax), Reverse: true}
 }
 
 // The published constants of the loop (Uber's Cinnamon), on an error clamped
 // to [-1, 1]. At the period of 500 ms the loop's gain is 0.8 of what would bring
 // a resource that answers at once to its setpoint in one step.
 const (
-	signalKP  = 0.1
-	signalKI  = 1.4 // per second
-	signalMax = 0.99
+	SignalKP = 0.1
+	SignalKI = 1.4 // per second
 )
 
-// NewSignal returns the regulator of a signal; setpoint must be above 0.
-func NewSignal(setpoint float64) (*Signal, error) {
-	ctl, err := pid.New(pid.Config{KP: signalKP, KI: signalKI, Max: effort(signalMax), Reverse: true})
+const signalMax = 0.99
+
+// NewSignal returns the regulator of a signal.
+func NewSignal(cfg SignalConfig) (*Signal, error) {
+	ctl, err := pid.New(cfg.pid())
 	if err != nil {
 		return nil, err
 	}
-	return &Signal{ctl: ctl, setpoint: setpoint}, nil
+	return &Signal{ctl: ctl, cfg: cfg}, nil
 }
 
 // effort is what it takes to shed a ratio; beyond signalMax it grows no more.
@@ -59,17 +72,27 @@ func (s *Signal) Step(pressure, applied float64, dt time.Duration) float64 {
 	if !ValidPressure(pressure) {
 		return s.Ratio()
 	}
-	if applied > s.Ratio() && pressure > s.setpoint {
+	if applied > s.Ratio() && pressure > s.cfg.Setpoint {
 		s.ctl.Track(effort(applied))
 	}
 	// In setpoints: an error of 5 % must not depend on the signal's unit, nor a
 	// small setpoint keep the integrator from ever unwinding.
-	s.ctl.Step(1, min(pressure/s.setpoint, 2), dt)
+	s.ctl.Step(1, min(pressure/s.cfg.Setpoint, 2), dt)
 	return s.Ratio()
 }
 
-// SetSetpoint changes what is held while it runs; the ratio stays.
-func (s *Signal) SetSetpoint(setpoint float64) { s.setpoint = setpoint }
+// SetConfig changes what is held, and how fast, while it runs; the ratio stays.
+// An invalid cfg is refused, and nothing changes.
+func (s *Signal) SetConfig(cfg SignalConfig) error {
+	if cfg == s.cfg {
+		return nil
+	}
+	if err := s.ctl.SetConfig(cfg.pid()); err != nil {
+		return err
+	}
+	s.cfg = cfg
+	return nil
+}
 
 // Reset makes the signal ask for nothing: there is no reading.
 func (s *Signal) Reset() { s.ctl.Reset(0) }

@@ -117,3 +117,28 @@ func TestSignalUnderAnOscillation(t *testing.T) {
 		}
 	}
 }
+
+// What piles up, a lag or a backlog, answers to what passes with its rate of change.
+// The usual gains swing around it for half a minute; with more P and less I, as
+// RegulatorConfig advises, it is held within seconds.
+func TestSignalHoldsABacklog(t *testing.T) {
+	for _, x := range []float64{1.5, 2, 3, 5} {
+		for _, gains := range []SignalConfig{{1, SignalKP, SignalKI}, {1, 1, 0.2}} {
+			s, err := NewSignal(gains)
+			if err != nil {
+				t.Fatal(err)
+			}
+			backlog, ratios := 0.0, series{}
+			for range 120 {
+				backlog = max(0, backlog+0.5*(x*(1-s.Ratio())-1)) // seconds of work
+				s.Step(backlog, s.Ratio(), 500*ms)
+				ratios = append(ratios, s.Ratio())
+			}
+			late := ratios[20:]
+			t.Logf("%gx, gains %g and %g: from 10 s on %.3f, sd %.3f", x, gains.KP, gains.KI, late.mean(), late.sd())
+			if gains.KP == 1 && (math.Abs(late.mean()-(1-1/x)) > 0.01 || late.sd() > 0.02) {
+				t.Errorf("%gx: from 10 s on the ratio is %.3f, sd %.3f, want %.3f", x, late.mean(), late.sd(), 1-1/x)
+			}
+		}
+	}
+}

@@ -7,7 +7,7 @@ import (
 
 func newSignal(t *testing.T, setpoint float64) *Signal {
 	t.Helper()
-	s, err := NewSignal(setpoint)
+	s, err := NewSignal(SignalConfig{setpoint, SignalKP, SignalKI})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -61,7 +61,7 @@ func TestSignalErrorIsClamped(t *testing.T) {
 		t.Errorf("far above: effort is %v, want 0.1 + 0.7", got)
 	}
 	before := s.Ratio()
-	if s.SetSetpoint(400); s.Ratio() != before {
+	if err := s.SetConfig(SignalConfig{400, SignalKP, SignalKI}); err != nil || s.Ratio() != before {
 		t.Errorf("a new setpoint takes the ratio from %v to %v", before, s.Ratio())
 	}
 	s.Step(400, before, 500*ms)
