@@ -4,6 +4,7 @@ import (
 	"context"
 	"math/rand/v2"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -25,7 +26,8 @@ func TestB08StaleSignalDoesNotLatch(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				release := make(chan struct{})
 				defer close(release)
-				calls, readB := 0, 0
+				calls := 0
+				var readB atomic.Int32
 				a := regulators.Func(func(ctx context.Context) (float64, error) {
 					switch calls++; {
 					case calls < 20:
@@ -36,18 +38,18 @@ func TestB08StaleSignalDoesNotLatch(t *testing.T) {
 					}
 					return then(ctx)
 				})
-				b := regulators.Func(func(context.Context) (float64, error) { readB++; return 0.1, nil })
+				b := regulators.Func(func(context.Context) (float64, error) { readB.Add(1); return 0.1, nil })
 				rc := RegulatorConfig{Setpoint: 0.9, Period: 100 * time.Millisecond, MaxAge: time.Second}
 				c := NewQuiet(t, Config{Regulators: map[string]RegulatorConfig{"a": rc, "b": rc}}, WithSignal("a", a), WithSignal("b", b))
 				time.Sleep(1900 * time.Millisecond)
 				if s := c.Stats().Signals[0]; s.Ratio == 0 || s.Stale {
 					t.Fatalf("a does not ask for anything: %+v", s)
 				}
-				before, seen := Goroutines(), readB
+				before, seen := Goroutines(), readB.Load()
 				time.Sleep(2 * time.Second)
 				s := c.Stats().Signals
-				if !s[0].Stale || s[0].Ratio != 0 || s[1].Stale || readB-seen < 15 {
-					t.Errorf("after 2 s of silence: a %+v, b %+v, b read %d times", s[0], s[1], readB-seen)
+				if !s[0].Stale || s[0].Ratio != 0 || s[1].Stale || readB.Load()-seen < 15 {
+					t.Errorf("after 2 s of silence: a %+v, b %+v, b read %d times", s[0], s[1], readB.Load()-seen)
 				}
 				if n := Goroutines(); n > before {
 					t.Errorf("%d goroutines, %d before", n, before)

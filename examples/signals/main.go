@@ -1,4 +1,4 @@
-// Signals shows the two ways in which a signal of one's own sheds: a backlog that
+// Command signals shows the two ways in which a signal of one's own sheds: a backlog that
 // speaks for the whole process sheds the least important requests, and bytes per
 // tenant shed the one tenant who has too many. Run it: it drives itself for some
 // seconds and prints what was shed.
