@@ -238,11 +238,12 @@ func (l *Lane) worth(tier int, allowance time.Duration) float64 {
 	}
 	_, capacity := l.ratio.Rates()
 	few := leastCarried / (capacity * allowance.Seconds())
-	return min(1, max(leastWorth, 1-l.gate.ratio, few))
+	return min(1, max(leastWorth, min(mostWorth, 1-l.gate.ratio), few))
 }
 
 const (
 	leastWorth   = 0.3
+	mostWorth    = 0.5 // while the gate sheds
 	leastCarried = 6 // requests, within the allowance
 )
 

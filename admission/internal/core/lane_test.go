@@ -227,7 +227,7 @@ func TestAllowanceShrinksWithTheShareShed(t *testing.T) {
 		most  float64
 	}{
 		{50, 0.8, 1, 1},
-		{50, 1.5, 0.6, 0.95},
+		{50, 1.5, mostWorth, mostWorth},
 		{50, 3, 0.3, 0.5},
 		{50, 10, leastWorth, leastWorth},
 		{2, 10, 0.8, 1}, // 20/s
