@@ -91,7 +91,8 @@ func TestDBPoolSeesOneThatHangs(t *testing.T) {
 		}
 		for _, act := range []act{
 			{"they began to wait in this period", time.Second, 0, nil, 0},
-			{"and waited all through this one", time.Second, 0, nil, 3},
+			{"and waited all through this one", time.Second / 2, 0, nil, 3},
+			{"nobody new, nobody gone", time.Second / 2, 0, nil, 3},
 			{"two got their turn after 2.5 s", time.Second, 0, nil, 2 * 2.5 / 2},
 		} {
 			time.Sleep(act.wait)

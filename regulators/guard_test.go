@@ -90,6 +90,16 @@ func TestHotKey(t *testing.T) {
 	})
 }
 
+// What comes without a key is part of all that comes.
+func TestHotKeyCountsWhatHasNoKey(t *testing.T) {
+	playTurns(t, guard(t)(regulators.HotKey(0.5, 1)), []turn{
+		{why: "much without a key", key: "", n: 10},
+		{key: "", n: 10, exit: true},
+		{why: "a little with one", key: "k", n: 1},
+		{why: "all that is in flight, but not most that came", key: "k", n: 1},
+	})
+}
+
 // A key with nothing in flight gets in, however loaded the service is and however
 // alone it comes.
 func TestHotKeyShutsNobodyOut(t *testing.T) {
