@@ -15,6 +15,8 @@ import (
 type kind struct {
 	build func(RegulatorConfig) (source, error)
 	guard bool // not polled; it can count and be told names
+
+	by, counts string // unless the config says otherwise
 }
 
 // kinds that need nothing but numbers; what needs more (a database, a query) is
@@ -36,6 +38,18 @@ var kinds = map[string]kind{
 		s, err := regulators.GCShare(rc.Limit)
 		return source{signal: s}, err
 	}},
+	"bytes": {guard: true, counts: countSize, build: func(rc RegulatorConfig) (source, error) {
+		g, err := regulators.InflightBytes(int64(rc.Limit))
+		return source{guard: g}, err
+	}},
+	"hot-key": {guard: true, by: byKey, build: func(rc RegulatorConfig) (source, error) {
+		g, err := regulators.HotKey(rc.Limit, rc.Floor)
+		return source{guard: g}, err
+	}},
+	"rate": {guard: true, by: byTenant, build: func(rc RegulatorConfig) (source, error) {
+		g, err := regulators.Rate(regulators.RateConfig{PerSecond: rc.Limit})
+		return source{guard: g}, err
+	}},
 	"psi-cpu":    {build: psi("cpu")},
 	"psi-memory": {build: psi("memory")},
 	"psi-io":     {build: psi("io")},
@@ -56,7 +70,7 @@ func kindNames() string { return strings.Join(slices.Sorted(maps.Keys(kinds)), "
 
 // sameKind tells whether what was built for one config serves the other.
 func (rc RegulatorConfig) sameKind(other RegulatorConfig) bool {
-	return rc.Kind == other.Kind && rc.Limit == other.Limit && rc.Target == other.Target
+	return rc.Kind == other.Kind && rc.Limit == other.Limit && rc.Floor == other.Floor && rc.Target == other.Target
 }
 
 // kind checks a built-in's name and numbers by building one.

@@ -1,6 +1,7 @@
 package admission
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -18,23 +19,27 @@ type RegulatorConfig struct {
 	// is how many are pressure 1), heap (Limit in bytes; 0: the process's own),
 	// cpu, gc, psi-cpu, psi-memory and psi-io (Limit is a share of the time, above
 	// 0), sched-latency (its Target is how long a goroutine may wait for a
-	// processor). Empty: the entry's name is that of a regulator brought in by an
+	// processor); and the guards bytes (Limit is how many may be in flight),
+	// hot-key (Limit is the share that one key may hold while Floor or more is held
+	// in all) and rate (Limit is how much each tenant may take a second). Empty: the entry's name is that of a regulator brought in by an
 	// option. A kind that this machine cannot read is an error of New and Apply.
 	Kind string `json:"kind,omitempty"`
 	// Limit is what a kind measures against, in its own unit.
 	Limit float64 `json:"limit,omitempty"`
+	// Floor is below which a hot-key holds nobody back.
+	Floor int64 `json:"floor,omitempty"`
 	// Target is what a kind measures against that measures time.
 	Target time.Duration `json:"target,omitempty"`
 
 	// Lanes it acts on. Empty: all.
 	Lanes []string `json:"lanes,omitempty"`
 	// By is whose name a keyed signal's pressures and a guard go by: tenant,
-	// caller or key. Zero: tenant for a keyed signal. A guard without it is told
+	// caller or key. Zero: tenant for a keyed signal and a rate, key for a hot-key. A guard without it is told
 	// the key and its refusals have reason regulator, this replica is full; with
 	// it they have reason keyed, this actor is too much.
 	By string `json:"by,omitempty"`
 	// Counts is what a guard is told of each request: requests (that is 1), cost
-	// (the slots it takes, Request.Cost or what was learned) or bytes (Request.Bytes). Zero: requests.
+	// (the slots it takes, Request.Cost or what was learned) or bytes (Request.Bytes). Zero: requests; bytes for the kind bytes.
 	Counts string `json:"counts,omitempty"`
 
 	// Setpoint is the pressure to hold: the PID acts on pressure over Setpoint,
@@ -75,6 +80,9 @@ const (
 )
 
 func (r RegulatorConfig) withDefaults() RegulatorConfig {
+	if k := kinds[r.Kind]; k.guard {
+		r.By, r.Counts = cmp.Or(r.By, k.by), cmp.Or(r.Counts, k.counts)
+	}
 	if r.Setpoint == 0 {
 		r.Setpoint = 1
 	}

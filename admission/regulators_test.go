@@ -223,8 +223,11 @@ func TestOnStale(t *testing.T) {
 func TestKinds(t *testing.T) {
 	for name := range kinds {
 		rc := RegulatorConfig{Kind: name, Limit: 0.5, Target: time.Millisecond}
-		if name == "goroutines" || name == "heap" {
+		switch name {
+		case "goroutines", "heap", "bytes":
 			rc.Limit = 1 << 30
+		case "hot-key":
+			rc.Floor = 10
 		}
 		cfg := Config{Regulators: map[string]RegulatorConfig{"own": rc}}
 		if err := cfg.Validate(); err != nil {
@@ -244,6 +247,39 @@ func TestKinds(t *testing.T) {
 		if err := c.Close(); err != nil {
 			t.Error(err)
 		}
+	}
+}
+
+// A guard of a kind goes by what it is for.
+func TestGuardKinds(t *testing.T) {
+	cfg := Pinned(100, 10)
+	cfg.Regulators = map[string]RegulatorConfig{
+		"b": {Kind: "bytes", Limit: 100}, "h": {Kind: "hot-key", Limit: 0.5, Floor: 4}, "r": {Kind: "rate", Limit: 6},
+	}
+	c := NewQuiet(t, cfg)
+	var held []Ticket
+	for _, key := range []string{"a", "b", "c", "d", "e", "hot", "hot", "hot", "hot"} {
+		held = append(held, hold(t, c, Request{Key: key, Tenant: key}))
+	}
+	var last error
+	for i := 0; i < 4 && last == nil; i++ { // eight of thirteen would be more than half
+		var ticket Ticket
+		if ticket, last = c.TryAdmit(t.Context(), Request{Key: "hot", Tenant: "another"}); last == nil {
+			held = append(held, ticket)
+		}
+	}
+	wantShed(t, last, ReasonKeyed)
+	_, err := c.TryAdmit(t.Context(), Request{Key: "x", Bytes: 101})
+	wantShed(t, err, ReasonRegulator)
+	for i := range 7 {
+		ticket, err := c.TryAdmit(t.Context(), Request{Key: "y", Tenant: "busy"})
+		ticket.Release(Success)
+		if i == 6 {
+			wantShed(t, err, ReasonKeyed)
+		}
+	}
+	for _, ticket := range held {
+		ticket.Release(Success)
 	}
 }
 
