@@ -244,7 +244,7 @@ func (l *Lane) worth(tier int, allowance time.Duration) float64 {
 const (
 	leastWorth   = 0.3
 	mostWorth    = 0.5 // while the gate sheds
-	leastCarried = 6 // requests, within the allowance
+	leastCarried = 6   // requests, within the allowance
 )
 
 // patience is how long a caller waits who does not say.
