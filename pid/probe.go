@@ -26,6 +26,8 @@ const (
 	probeGapMin = 3
 	probeGapMax = 30
 
+	probeTimed = 30 // requests, from which on their times count
+
 	// Two mean service times settle a lane; one request of an hour among many
 	// short ones must not halve the limit for minutes.
 	probeSettleMax = 30.0
@@ -129,10 +131,28 @@ func (o *Octave) endProbe(now time.Duration, u Usage, el float64) {
 	o.limit = o.round()
 }
 
+// elasticity estimates dln(throughput)/dln(inflight) and the variance of that, in
+// two ways, each weighed by how well it is known: from the throughputs, whose
+// counts scatter by their roots, and by Little's law from the service times. Where
+// these differ little among requests they tell much more than the counts: on a
+// real service of one core the counts alone could not tell saturation from chance,
+// and the limit stayed at four times what it needed. Of few requests the service
+// times say too little: going by them held slow services down in simulation.
+func (p *probe) elasticity(w measured, dx float64) (e, variance float64) {
+	n, ref := max(w.n, 1), p.ref
+	counted := math.Log(ref.n/ref.el/(max(w.n, 0.5)/w.el)) / dx
+	timed := 1 - (ref.y-w.y)/dx
+	if min(n, ref.n) < probeTimed {
+		return counted, (1/ref.n + 1/n) / (dx * dx)
+	}
+	countedVar, timedVar := (1/ref.n+1/n)/(dx*dx), (ref.v/ref.n+w.v/n)/(dx*dx)
+	weight := timedVar / (countedVar + timedVar)
+	return weight*counted + (1-weight)*timed, countedVar * weight
+}
+
 func (o *Octave) judgeProbe(w measured, dx float64) {
 	p := &o.probe
-	e := math.Log(p.ref.n/p.ref.el/(max(w.n, 0.5)/w.el)) / dx
-	s2 := (1/p.ref.n + 1/max(w.n, 1)) / (dx * dx)
+	e, s2 := p.elasticity(w, dx)
 	e = (0.09*e + 0.6*s2) / (0.09 + s2)
 	old := o.base
 	switch {

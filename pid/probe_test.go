@@ -224,3 +224,19 @@ func TestLanesOfOneBackEndMeasureTogether(t *testing.T) {
 		t.Errorf("lanes that measure by themselves settle at %d slots: they need no Join", n)
 	}
 }
+
+// Of some forty requests the counts say nothing: they may be off by a quarter by
+// chance. Service times that are halved with the limit say that the back end was
+// saturated.
+func TestServiceTimesTellSaturation(t *testing.T) {
+	l := newLane(t, pid.LimitConfig{Initial: 16, Max: 16})
+	for !l.state().Probing {
+		l.runAs(l.step, full(200, 80*ms))
+	}
+	for l.state().Probing { // a quarter fewer come out, by chance; each in half the time
+		l.runAs(l.step, func(limit int) flow { return full(150, 40*ms)(limit) })
+	}
+	if got := l.state().Why; got != "probe: saturated, half the limit serves as much" {
+		t.Errorf("half the limit at half the service time: %q", got)
+	}
+}
