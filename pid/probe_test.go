@@ -231,10 +231,10 @@ func TestLanesOfOneBackEndMeasureTogether(t *testing.T) {
 func TestServiceTimesTellSaturation(t *testing.T) {
 	l := newLane(t, pid.LimitConfig{Initial: 16, Max: 16})
 	for !l.state().Probing {
-		l.runAs(l.step, full(200, 80*ms))
+		l.runAs(l.step, full(400, 40*ms))
 	}
 	for l.state().Probing { // a quarter fewer come out, by chance; each in half the time
-		l.runAs(l.step, func(limit int) flow { return full(150, 40*ms)(limit) })
+		l.runAs(l.step, func(limit int) flow { return full(300, 20*ms)(limit) })
 	}
 	if got := l.state().Why; got != "probe: saturated, half the limit serves as much" {
 		t.Errorf("half the limit at half the service time: %q", got)
