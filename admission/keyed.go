@@ -110,7 +110,7 @@ func (k *keyed) stats() KeyedStats {
 	return st
 }
 
-// errKeyed is what becomes of a request whose actor is pressed.
+// errPressed is what becomes of a request whose actor is pressed.
 var errPressed error = &ShedError{Reason: ReasonKeyed}
 
 // press asks the keyed signals; it returns the one that sheds the request.

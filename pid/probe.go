@@ -141,11 +141,12 @@ func (o *Octave) endProbe(now time.Duration, u Usage, el float64) {
 func (p *probe) elasticity(w measured, dx float64) (e, variance float64) {
 	n, ref := max(w.n, 1), p.ref
 	counted := math.Log(ref.n/ref.el/(max(w.n, 0.5)/w.el)) / dx
-	timed := 1 - (ref.y-w.y)/dx
+	countedVar := (1/ref.n + 1/n) / (dx * dx)
 	if min(n, ref.n) < probeTimed {
-		return counted, (1/ref.n + 1/n) / (dx * dx)
+		return counted, countedVar
 	}
-	countedVar, timedVar := (1/ref.n+1/n)/(dx*dx), (ref.v/ref.n+w.v/n)/(dx*dx)
+	timed := 1 - (ref.y-w.y)/dx
+	timedVar := (ref.v/ref.n + w.v/n) / (dx * dx)
 	weight := timedVar / (countedVar + timedVar)
 	return weight*counted + (1-weight)*timed, countedVar * weight
 }
