@@ -195,6 +195,7 @@ func TestApplyKeepsWhatWasLearned(t *testing.T) {
 		time.Sleep(10 * time.Second)
 		synctest.Wait()
 		learned, good := only(t, c).Limit, only(t, c).Tiers[T3].Admitted
+		t.Logf("learned a limit of %d", learned)
 		if learned < 16 {
 			t.Fatalf("limit is %d, nothing was learned", learned)
 		}

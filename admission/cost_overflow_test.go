@@ -51,6 +51,7 @@ func TestHugeCostLeavesTheMeasureOfUse(t *testing.T) {
 			time.Sleep(10 * time.Millisecond)
 			ticket.Release(Success)
 		}
+		t.Logf("throughput %.1f/s", only(t, c).Throughput)
 		if got := only(t, c).Throughput; got < 150 || got > 250 {
 			t.Errorf("two slots of 100/s each let through %.1f/s, it says", got)
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -92,6 +93,7 @@ func TestRetryStormEnds(t *testing.T) {
 			}
 		}
 		before, after := sum(got.good[1:10])*10/9, sum(got.good[30:40])
+		t.Logf("fewest own errors %d, good %d, then %d; refused %d of %d", slices.Min(got.own[10:20]), before, after, sum(got.shed[30:40]), sum(got.all[30:40]))
 		if after < before*95/100 {
 			t.Errorf("%d good answers in the last 10 s, %d in the first: want at least 95 %%", after, before)
 		}

@@ -3,6 +3,7 @@ package admission
 import (
 	"context"
 	"math/rand/v2"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -45,13 +46,13 @@ func TestB08StaleSignalDoesNotLatch(t *testing.T) {
 				if s := c.Stats().Signals[0]; s.Ratio == 0 || s.Stale {
 					t.Fatalf("a does not ask for anything: %+v", s)
 				}
-				before, seen := Goroutines(), readB.Load()
+				before, seen := runtime.NumGoroutine(), readB.Load()
 				time.Sleep(2 * time.Second)
 				s := c.Stats().Signals
 				if !s[0].Stale || s[0].Ratio != 0 || s[1].Stale || readB.Load()-seen < 15 {
 					t.Errorf("after 2 s of silence: a %+v, b %+v, b read %d times", s[0], s[1], readB.Load()-seen)
 				}
-				if n := Goroutines(); n > before {
+				if n := Goroutines(before); n > before {
 					t.Errorf("%d goroutines, %d before", n, before)
 				}
 				for i := range 50 {

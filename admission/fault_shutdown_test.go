@@ -3,6 +3,7 @@ package admission
 import (
 	"context"
 	"errors"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -15,7 +16,7 @@ import (
 
 // B40: shutdown stops what hands out slots and leaves the waiters hanging.
 func TestCloseWakesWaiters(t *testing.T) {
-	before := Goroutines()
+	before := runtime.NumGoroutine()
 	synctest.Test(t, func(t *testing.T) {
 		calm := regulators.Func(func(context.Context) (float64, error) { return 0.1, nil })
 		waits := regulators.Func(func(ctx context.Context) (float64, error) { <-ctx.Done(); return 0, ctx.Err() })
@@ -55,7 +56,7 @@ func TestCloseWakesWaiters(t *testing.T) {
 			t.Errorf("Apply after Close: %v, want ErrClosed", err)
 		}
 	})
-	if after := Goroutines(); after > before {
+	if after := Goroutines(before); after > before {
 		t.Errorf("%d goroutines, %d before", after, before)
 	}
 }

@@ -3,6 +3,7 @@ package admission
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -92,6 +93,19 @@ func work(ctx context.Context, c *Controller, r Request, d time.Duration) error 
 	time.Sleep(d)
 	t.Release(Success)
 	return nil
+}
+
+// medianLimit looks at the limit of the lane "default" four times a second for d. A
+// single look may fall into a probe, which halves it.
+func medianLimit(tb testing.TB, c *Controller, d time.Duration) int {
+	tb.Helper()
+	var limits []int
+	for range d / window {
+		time.Sleep(window)
+		limits = append(limits, only(tb, c).Limit)
+	}
+	slices.Sort(limits)
+	return limits[len(limits)/2]
 }
 
 // lane returns the shell of the lane "default".

@@ -103,6 +103,7 @@ func TestKeyedSignalShedsOneActor(t *testing.T) {
 				run(6*time.Second, 2) // 200 a second: a quarter may pass, half is t1
 				passed, asked := run(20*time.Second, 2)
 				loud := (passed["loud t1"] + passed["loud t4"]) / 20
+				t.Logf("loud has %.1f a second, t4 %v of %v, ratio %.3f", loud, passed["loud t4"], asked["loud t4"], c.Stats().Keyed[0].Top[0].Ratio)
 				if math.Abs(loud-50) > 5 || passed["loud t4"] > 0.05*asked["loud t4"] {
 					t.Errorf("loud has %.1f a second, want 50: t1 %v of %v, t4 %v of %v", loud,
 						passed["loud t1"], asked["loud t1"], passed["loud t4"], asked["loud t4"])
@@ -152,6 +153,7 @@ func TestKeyedVerdictIsStable(t *testing.T) {
 				}
 			}
 		}
+		t.Logf("%d of 1000 shed, ratio %.3f", shed, c.Stats().Keyed[0].Top[0].Ratio)
 		if want := c.Stats().Keyed[0].Top[0].Ratio; math.Abs(float64(shed)/1000-want) > 0.06 {
 			t.Errorf("%d of 1000 shed, want %.2f", shed, want)
 		}

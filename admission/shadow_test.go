@@ -108,6 +108,7 @@ func TestShadowGateIsCounted(t *testing.T) {
 		})
 		wg.Wait()
 		l := only(t, c)
+		t.Logf("ratio %.3f, %d would have been shed", l.ShedRatio, l.Tiers[T5].Shadow[ReasonPriority])
 		if l.ShedRatio < 0.9 || l.Tiers[T5].Shadow[ReasonPriority] < 500 || l.Tiers[T5].Outcomes[Success] != 1000 {
 			t.Errorf("ratio %v, %d would have been shed, %d served; want most, most, and all",
 				l.ShedRatio, l.Tiers[T5].Shadow[ReasonPriority], l.Tiers[T5].Outcomes[Success])

@@ -57,6 +57,7 @@ func TestLanesOfOneProcessor(t *testing.T) {
 			t.Errorf("the lanes' limits are %d in all, for one processor", total)
 		}
 		read, write := good[0].Load(), good[1].Load()
+		t.Logf("%d good reads, %d good writes, limits of %d in all", read, write, total)
 		if read+write < 20*250*9/10 {
 			t.Errorf("%d good answers in 20 s, of 5,000 that the processor can give", read+write)
 		}

@@ -50,6 +50,7 @@ func TestSlowerBackEndIsNotStarved(t *testing.T) {
 		}
 		good.Store(0)
 		load(30*time.Second, 400)
+		t.Logf("%d good of 6,000", good.Load())
 		if got := good.Load(); got < 30*200*7/10 {
 			t.Errorf("two minutes on, %d of the 6,000 requests that 40 servers could do in 30 s came out well; limit %d", got, only(t, c).Limit)
 		}
