@@ -145,7 +145,7 @@ func httpChaos(t *testing.T, h2 bool) {
 	}
 	wg.Wait()
 	client.CloseIdleConnections()
-	for wait := time.Now().Add(10 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+	for wait := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) {
 		busy := 0
 		for _, l := range ctrl.Stats().Lanes {
 			busy += l.Inflight
@@ -173,6 +173,7 @@ func httpChaos(t *testing.T, h2 bool) {
 		}
 		time.Sleep(time.Millisecond)
 	}
+	t.Logf("served %d of 100", served)
 	if served < 20 {
 		t.Errorf("served %d", served)
 	}

@@ -108,7 +108,7 @@ func TestSlowUploadOnASocket(t *testing.T) {
 	}
 	defer conn.Close()
 	fmt.Fprint(conn, "POST / HTTP/1.1\r\nHost: test\r\nContent-Length: 100000\r\n\r\nonly the beginning")
-	_ = conn.SetReadDeadline(time.Now().Add(5 * time.Second))
+	_ = conn.SetReadDeadline(time.Now().Add(time.Minute))
 	resp, err := http.ReadResponse(bufio.NewReader(conn), nil)
 	status, _ := drain(t, resp, err)
 	if status != 503 || !resp.Close {

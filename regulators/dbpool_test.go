@@ -67,7 +67,9 @@ func TestDBPoolReadsWaitersPerConnection(t *testing.T) {
 			time.Sleep(10 * time.Second)
 			// database/sql gives a free connection to a random one of those who wait, and
 			// counts all of a wait when it ends: hence the margin.
-			if got, err := s.Pressure(t.Context()); err != nil || math.Abs(got-want) > 0.2 {
+			got, err := s.Pressure(t.Context())
+			t.Logf("%d clients: %.2f, want %v", clients, got, want)
+			if err != nil || math.Abs(got-want) > 0.2 {
 				t.Errorf("%d clients of 2 connections: %v, %v, want %v", clients, got, err, want)
 			}
 			wg.Wait()

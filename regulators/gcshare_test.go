@@ -54,6 +54,7 @@ func TestGCShareSeesCollections(t *testing.T) {
 	}
 	runtime.KeepAlive(nodes)
 	busy, err := s.Pressure(t.Context())
+	t.Logf("pressure %.1f", busy)
 	if err != nil || busy < 1 || busy > 10.01 {
 		t.Errorf("while collecting: %v, %v, want 1 to 10 times a tenth", busy, err)
 	}

@@ -78,6 +78,7 @@ func TestSchedLatencySeesWaits(t *testing.T) {
 	}
 	wg.Wait()
 	got, err := s.Pressure(t.Context())
+	t.Logf("pressure %.1f", got)
 	if err != nil || got < 5 {
 		t.Errorf("waits of some 14 ms over a target of 1 ms: %v, %v", got, err)
 	}

@@ -49,6 +49,7 @@ func TestCompare(t *testing.T) {
 		t.Fatalf("bucket at %v, arms %v", res.BucketRate, res.Arms)
 	}
 	for _, a := range res.Arms {
+		t.Logf("%s: %.0f/s served, %.0f writes/s, %d looks at the lag, up to %d", a.Name, a.ServedRPS, a.WritesRPS, len(a.Lag), a.LagPeak)
 		if a.ServedRPS <= a.WritesRPS || a.WritesRPS <= 0 || a.GoroutinesPeak == 0 || a.HeapPeakBytes == 0 || len(a.Tiers) != 6 || len(a.Lag) < 10 {
 			t.Errorf("arm %+v", a)
 		}

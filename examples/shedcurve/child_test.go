@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -65,10 +66,8 @@ func TestChild(t *testing.T) {
 	if err := c.Dead(); err != nil {
 		t.Errorf("a living child is said to be dead: %v", err)
 	}
-	start := time.Now()
-	err = c.Stop()
-	if took := time.Since(start); took > 1500*time.Millisecond || err != nil {
-		t.Errorf("the child ended after %v with %v; want at once when its input ends", took, err)
+	if err := c.Stop(); err != nil {
+		t.Errorf("the child ended with %v; want by itself when its input ends, not by force", err)
 	}
 	if c.Dead() == nil {
 		t.Error("a dead child is said to live")
@@ -111,8 +110,17 @@ func TestIdle(t *testing.T) {
 	if err := m.idle(t.Context()); err != nil {
 		t.Error(err)
 	}
+	const many = 100
+	stop := make(chan struct{})
+	var wg sync.WaitGroup
+	for range many {
+		wg.Go(func() { <-stop })
+	}
+	high := m.usage().GoroutinesPeak
+	close(stop)
+	wg.Wait()
 	m.Reset()
-	if u := m.usage(); u.GoroutinesPeak != u.Goroutines {
-		t.Errorf("after a reset the peak %d is not the %d of now", u.GoroutinesPeak, u.Goroutines)
+	if u := m.usage(); u.GoroutinesPeak > high-many/2 {
+		t.Errorf("after a reset the peak is %d, it was %d with %d goroutines that have ended", u.GoroutinesPeak, high, many)
 	}
 }

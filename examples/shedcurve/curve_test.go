@@ -24,7 +24,7 @@ var testSizes = orders.Sizes{Orders: 2_000, Customers: 110, Products: 1_600} // 
 func short(t *testing.T, target string, rates ...float64) options {
 	t.Helper()
 	o := options{
-		target: target, rates: rates, warmUp: 50 * time.Millisecond, duration: 200 * time.Millisecond, window: 100 * time.Millisecond,
+		target: target, rates: rates, warmUp: 50 * time.Millisecond, duration: 500 * time.Millisecond, window: 100 * time.Millisecond,
 		deadline: 5 * time.Second, seed: 1, out: t.TempDir(), json: true, sizes: testSizes,
 	}
 	var err error
@@ -62,7 +62,7 @@ const fourFiles = "shedcurve.csv shedcurve.html shedcurve.json shedcurve.svg"
 
 // The whole program, small: both arms over the real service.
 func TestBothArms(t *testing.T) {
-	o := short(t, "", 0.5, 2)
+	o := short(t, "", 1, 2) // enough requests also where the service can do ten a second
 	var stdout, stderr bytes.Buffer
 	if err := newCurve(o, &stderr).run(t.Context(), &stdout); err != nil {
 		t.Fatal(err)
@@ -77,8 +77,9 @@ func TestBothArms(t *testing.T) {
 	if r.CapacityRPS <= 0 || r.DeadlineMS != 5000 || r.Seed != 1 || len(r.Arms) != 2 || r.Arms[0].Name != "off" || r.Arms[1].Name != "on" {
 		t.Fatalf("capacity %v, deadline %v, seed %v, %d arms", r.CapacityRPS, r.DeadlineMS, r.Seed, len(r.Arms))
 	}
+	t.Logf("capacity %.0f/s", r.CapacityRPS)
 	for _, a := range r.Arms {
-		if len(a.Points) != 2 || a.Points[0].X != 0.5 || a.Points[1].X != 2 {
+		if len(a.Points) != 2 || a.Points[0].X != 1 || a.Points[1].X != 2 {
 			t.Fatalf("arm %s: %d points", a.Name, len(a.Points))
 		}
 		for _, p := range a.Points {
@@ -145,12 +146,11 @@ func TestUnreachableTarget(t *testing.T) {
 
 func TestTargetThatDiesMidway(t *testing.T) {
 	srv := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { time.Sleep(2 * time.Millisecond) }))
-	o := short(t, srv.URL, 0.05, 0.06, 0.07)
-	o.duration = 500 * time.Millisecond
+	o := short(t, srv.URL, 0.1, 0.2, 0.3)
 	var stdout, stderr bytes.Buffer
 	c := newCurve(o, &stderr)
 	go func() {
-		for !strings.Contains(c.bar.doing(), "0.06x") {
+		for doing := ""; !strings.HasSuffix(doing, " at 0.2x") && !strings.HasSuffix(doing, " at 0.3x"); doing = c.bar.doing() {
 			time.Sleep(time.Millisecond)
 		}
 		srv.CloseClientConnections()
@@ -161,8 +161,9 @@ func TestTargetThatDiesMidway(t *testing.T) {
 		t.Fatalf("error %v, want that the target died", err)
 	}
 	r := decode(t, stdout.Bytes())
-	if n := len(r.Arms[0].Points); n != 1 {
-		t.Errorf("%d points were kept, want the one before the end", n)
+	// Where the last few requests alone met a dead target, their point is one more.
+	if n := len(r.Arms[0].Points); n < 1 || n > 2 {
+		t.Errorf("%d points were kept, want those before the end", n)
 	}
 	if !strings.Contains(r.Note, "ended early") {
 		t.Errorf("note %q", r.Note)

@@ -130,7 +130,7 @@ func TestServerThatIsSlow(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 		start := time.Now()
 		got, err := ask(t, ctx, server.URL, server.Client(), query)
-		if took := time.Since(start); got != 0 || !errors.Is(err, context.DeadlineExceeded) || took > 5*time.Second {
+		if took := time.Since(start); got != 0 || !errors.Is(err, context.DeadlineExceeded) || took > 30*time.Second {
 			t.Errorf("%s: %v, %v after %v, want the deadline exceeded", name, got, err, took)
 		}
 		cancel()

@@ -16,7 +16,7 @@ import (
 
 const (
 	startTime = 30 * time.Second // for a child to say hello
-	stopTime  = 3 * time.Second  // for it to end by itself
+	stopTime  = 10 * time.Second // for it to end by itself
 )
 
 // Child is a process that Start has started. Its methods may be called from any goroutine.
@@ -68,7 +68,7 @@ func Start(ctx context.Context, what string, hello any, args ...string) (*Child,
 	return c, nil
 }
 
-// Stop ends the process by closing its standard input, or after three seconds by force, and returns how it ended. It
+// Stop ends the process by closing its standard input, or after ten seconds by force, and returns how it ended. It
 // may be called more than once.
 func (c *Child) Stop() error {
 	c.stdin.Close()
