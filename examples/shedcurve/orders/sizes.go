@@ -67,21 +67,26 @@ func Fit(ctx context.Context, dir string, each time.Duration) (Sizes, error) {
 		return Sizes{}, err
 	}
 	defer s.Close()
-	took, err := s.trial(ctx)
+	took, err := s.trial(ctx, trialRuns)
 	if err != nil {
 		return Sizes{}, err
 	}
-	customers := float64(trialCustomers) * float64(took) / float64(each)
-	return SizesOf(min(max(int(customers+0.5), LeastCustomers), MostCustomers)), nil
+	return fitted(took, each), nil
 }
 
-// trial is how long a request takes, in the mean over the four kinds.
-func (s *Store) trial(ctx context.Context) (time.Duration, error) {
+// fitted is the sizes with which a request takes each, where it took so long in the trial.
+func fitted(took, each time.Duration) Sizes {
+	customers := float64(trialCustomers) * float64(took) / float64(each)
+	return SizesOf(min(max(int(customers+0.5), LeastCustomers), MostCustomers))
+}
+
+// trial is how long a request takes, in the mean over so many runs of the four kinds.
+func (s *Store) trial(ctx context.Context, runs int) (time.Duration, error) {
 	r := rand.New(rand.NewPCG(1, 1))
 	kinds := s.kinds(ctx, r)
 	var start time.Time
-	for i := range 2 * trialRuns {
-		if i == trialRuns { // the first half warms the caches
+	for i := range 2 * runs {
+		if i == runs { // the first half warms the caches
 			start = time.Now()
 		}
 		for _, ask := range kinds {
@@ -90,7 +95,7 @@ func (s *Store) trial(ctx context.Context) (time.Duration, error) {
 			}
 		}
 	}
-	return time.Since(start) / trialRuns / time.Duration(len(kinds)), nil
+	return time.Since(start) / time.Duration(runs*len(kinds)), nil
 }
 
 // kinds are the four kinds of request, each of which asks for something else every time.

@@ -6,31 +6,28 @@ import (
 	"time"
 )
 
-// Twice the work is about half the customers, and absurd wishes end at the bounds.
-func TestFit(t *testing.T) {
-	fit := func(each time.Duration) int {
-		t.Helper()
-		s, err := Fit(t.Context(), t.TempDir(), each)
-		if err != nil {
-			t.Fatal(err)
+// Half the time for each is about twice the customers, and absurd wishes end at the bounds.
+func TestFitted(t *testing.T) {
+	const took = 8 * time.Millisecond
+	for each, want := range map[time.Duration]int{
+		took: trialCustomers, took / 2: 2 * trialCustomers, 2 * took: trialCustomers / 2, time.Hour: LeastCustomers, 1: MostCustomers,
+	} {
+		s := fitted(took, each)
+		if err := s.check(); err != nil || s != SizesOf(want) {
+			t.Errorf("for %v: %+v, %v; want %d customers", each, s, err, want)
 		}
-		if err := s.check(); err != nil || s.Orders != seededOrders {
-			t.Errorf("for %v: %+v, %v", each, s, err)
-		}
-		return s.Customers
 	}
-	// A request of the trial takes from a tenth of a millisecond to some 200 under the race detector on a slow machine;
-	// whatever it is, one of these is between the bounds.
-	few, many := fit(time.Second), fit(time.Millisecond)
-	t.Logf("%d customers for 1 s, %d for 1 ms", few, many)
-	if few >= many {
-		t.Errorf("%d customers for 1 s, %d for 1 ms", few, many)
+}
+
+// The trial says how long a request takes and leaves nothing behind that Reset does not take away.
+func TestTrial(t *testing.T) {
+	start := time.Now()
+	took, err := store.trial(t.Context(), 2)
+	if whole := time.Since(start); err != nil || took <= 0 || took > whole/(2*4) {
+		t.Errorf("%v, %v; want at most an eighth of %v, which two runs of four kinds and their warm-up took", took, err, whole)
 	}
-	if n := fit(time.Hour); n != LeastCustomers {
-		t.Errorf("for an hour: %d customers, want %d", n, LeastCustomers)
-	}
-	if n := fit(1); n != MostCustomers {
-		t.Errorf("for a nanosecond: %d customers, want %d", n, MostCustomers)
+	if err := store.Reset(t.Context()); err != nil {
+		t.Fatal(err)
 	}
 }
 
