@@ -175,6 +175,7 @@ func TestAbandonedWaitersDoNotBlockTheQueue(t *testing.T) {
 		c := NewQuiet(t, stormConfig())
 		var served atomic.Int64
 		storm(t, c, time.Second, &served)
+		t.Logf("%d served of 2,000", served.Load())
 		if served.Load() == 0 {
 			t.Error("nobody was served")
 		}
