@@ -62,7 +62,7 @@ const fourFiles = "shedcurve.csv shedcurve.html shedcurve.json shedcurve.svg"
 
 // The whole program, small: both arms over the real service.
 func TestBothArms(t *testing.T) {
-	o := short(t, "", 1, 2) // enough requests also where the service can do ten a second
+	o := short(t, "", 2, 4) // some requests also where the service can do five a second
 	var stdout, stderr bytes.Buffer
 	if err := newCurve(o, &stderr).run(t.Context(), &stdout); err != nil {
 		t.Fatal(err)
@@ -79,7 +79,7 @@ func TestBothArms(t *testing.T) {
 	}
 	t.Logf("capacity %.0f/s", r.CapacityRPS)
 	for _, a := range r.Arms {
-		if len(a.Points) != 2 || a.Points[0].X != 1 || a.Points[1].X != 2 {
+		if len(a.Points) != 2 || a.Points[0].X != 2 || a.Points[1].X != 4 {
 			t.Fatalf("arm %s: %d points", a.Name, len(a.Points))
 		}
 		for _, p := range a.Points {
