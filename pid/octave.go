@@ -29,7 +29,7 @@ type Octave struct {
 	limit int     // in force: round(exp(lnL)), or half of it in a probe
 
 	win  window
-	prev measured      // the window before; n is 0 before the first
+	prev measured      // the windows before; n is 0 before the first
 	last time.Duration // of the last tick
 
 	base    float64 // ln of the baseline, in seconds
@@ -201,7 +201,7 @@ func (o *Octave) closeWindow(now time.Duration, u Usage, el float64) {
 		o.win.reset(now, u)
 		return
 	}
-	o.prev = w
+	o.prev = w.after(o.prev)
 	// The first windows are the baseline as they come, but do not lower one that
 	// a probe has measured: after it the limit jumps, and what a window then sees
 	// of the newly admitted is the short ones. Taken for the baseline they held
@@ -219,7 +219,7 @@ func (o *Octave) closeWindow(now time.Duration, u Usage, el float64) {
 	o.state.Baseline, o.state.Latency = seconds(math.Exp(o.base)), seconds(math.Exp(w.y))
 
 	if o.wantsProbe(now, w, g, tau, d) {
-		o.startProbe(now, u, w)
+		o.startProbe(now, u, o.prev)
 		return
 	}
 	o.limit = o.round()

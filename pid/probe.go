@@ -13,7 +13,7 @@ type probe struct {
 	settling bool          // what runs was admitted at the old limit
 	settle   float64       // how long, seconds
 	from     time.Duration // when the settled part begins
-	ref      measured      // the window before
+	ref      measured      // the windows before
 
 	bound  float64 // seconds of binding since the last probe
 	next   float64 // seconds of binding until the next one
@@ -65,7 +65,7 @@ func (o *Octave) Join(now time.Duration, u Usage) {
 	}
 	ref := o.prev
 	if el := (now - o.win.start).Seconds(); o.win.n >= 20 && el > 0 {
-		ref = o.win.measure(el, u, o.limit)
+		ref = o.win.measure(el, u, o.limit).after(o.prev)
 	}
 	if ref.n >= 8 && ref.binding && ref.finite() {
 		o.startProbe(now, u, ref)
@@ -82,7 +82,9 @@ func (o *Octave) startProbe(now time.Duration, u Usage, ref measured) {
 	o.win.reset(now, u)
 }
 
-// tickProbe waits for the probe to settle, then for samples enough.
+// tickProbe waits for the probe to settle, then for samples enough: fewer and a
+// saturated back end was taken for a half elastic one as often as not, and the
+// limit of a real service of one core stayed at four times what it needed.
 func (o *Octave) tickProbe(now time.Duration, u Usage) {
 	p := &o.probe
 	if p.settling {
@@ -96,8 +98,8 @@ func (o *Octave) tickProbe(now time.Duration, u Usage) {
 		return
 	}
 	el := (now - o.win.start).Seconds()
-	need := min(max(80*p.ref.v, 30), 300)
-	done := float64(o.win.n) >= need && el >= p.ref.el
+	need := min(max(200*p.ref.v, 80), 300)
+	done := float64(o.win.n) >= need && el >= p.ref.span
 	if done || el >= max(2, 3*o.mean) {
 		o.endProbe(now, u, el)
 	}

@@ -76,6 +76,7 @@ func (w *window) blocked(u Usage) bool { return u.Blocked > w.from.Blocked }
 // measured is a closed window.
 type measured struct {
 	n, el   float64 // samples, seconds
+	span    float64 // seconds of the latest window
 	y, v    float64 // mean and variance of ln(service)
 	x       float64 // mean of ln(inflight at admission)
 	mean    float64 // mean service, seconds
@@ -88,7 +89,7 @@ type measured struct {
 // measure closes the window after el seconds at the given limit.
 func (w *window) measure(el float64, u Usage, limit int) measured {
 	n := float64(w.n)
-	m := measured{n: n, el: el, y: w.sy / n, x: w.sx / n, mean: w.sl / n, failed: w.failed()}
+	m := measured{n: n, el: el, span: el, y: w.sy / n, x: w.sx / n, mean: w.sl / n, failed: w.failed()}
 	m.v = max(0.01, w.syy/n-m.y*m.y)
 	m.busy = (u.Area - w.from.Area) / el
 	full := float64(limit)
@@ -96,6 +97,27 @@ func (w *window) measure(el float64, u Usage, limit int) measured {
 	m.losing = u.Lost > w.from.Lost
 	return m
 }
+
+// after is m together with the windows before it, the older the less, as long as
+// the limit bound in them too and was about the same. A probe is compared with
+// that: against one window of thirty requests a longer probe tells no more.
+func (m measured) after(old measured) measured {
+	if old.n == 0 || !old.binding || !m.binding || math.Abs(m.x-old.x) > sameLimit {
+		return m
+	}
+	n, el := olderWeight*old.n, olderWeight*old.el
+	a, b := m.n/(m.n+n), n/(m.n+n)
+	dy := m.y - old.y
+	m.v = a*m.v + b*old.v + a*b*dy*dy
+	m.y, m.x = a*m.y+b*old.y, a*m.x+b*old.x
+	m.n, m.el = m.n+n, m.el+el
+	return m
+}
+
+const (
+	olderWeight = 0.8  // of a window beside the one after it
+	sameLimit   = 0.25 // in ln
+)
 
 func (m measured) finite() bool {
 	s := m.y + m.v + m.x + m.mean + m.busy

@@ -32,6 +32,7 @@ type limitsConfig struct {
 	limits []int // pinned ones, rising
 	rounds int
 	x      float64 // load, in multiples of capacity
+	settle time.Duration
 	options
 }
 
@@ -45,6 +46,7 @@ func parseLimits(args []string, stderr io.Writer) (limitsConfig, error) {
 	fs.IntVar(&c.rounds, "rounds", 3, "how many `times` each limit is loaded, their medians count")
 	fs.Float64Var(&c.x, "load", 2, "load to offer, as a `multiple` of capacity")
 	fs.DurationVar(&c.duration, "duration", 3*time.Second, "how long each load is counted; a quarter of that is offered before and not counted")
+	fs.DurationVar(&c.settle, "settle", 10*time.Second, "how long the tuner is then left alone under load until it is counted once more")
 	fs.DurationVar(&c.deadline, "deadline", defaultDeadline, "how long a client waits for its answer")
 	fs.Uint64Var(&c.seed, "seed", 1, "of arrivals and requests, and of the order in a round")
 	fs.BoolVar(&c.json, "json", false, "print the report as JSON instead of a table")
@@ -64,6 +66,9 @@ func parseLimits(args []string, stderr io.Writer) (limitsConfig, error) {
 	}
 	if !(c.x > 0) || c.x > maxRate {
 		errs = append(errs, fmt.Errorf("-load is %v, must be above 0 and at most %d", c.x, maxRate))
+	}
+	if c.settle < 0 || c.settle > maxDuration {
+		errs = append(errs, fmt.Errorf("-settle is %v, must be 0 to %v", c.settle, maxDuration))
 	}
 	return c, errors.Join(append(errs, c.check())...)
 }
@@ -93,7 +98,7 @@ type sweep struct {
 
 // runLimits measures how near the tuner comes to the best pinned limit. In each round every limit gets the same requests,
 // each on a service that has just been started. The tuner gets them twice: while it comes down or up from where it
-// starts, and once more after that.
+// starts, and once more when it has been left alone for a while.
 func runLimits(ctx context.Context, cfg limitsConfig, stdout, stderr io.Writer) error {
 	bar := startProgress(stderr, cfg.expected())
 	s := sweep{cfg: cfg, curve: curve{opts: cfg.options, bar: bar}}
@@ -114,7 +119,7 @@ func runLimits(ctx context.Context, cfg limitsConfig, stdout, stderr io.Writer) 
 func (c limitsConfig) expected() time.Duration {
 	const capacity = 20 * time.Second                      // trial, seeding, levels
 	loads := time.Duration(c.rounds * (2 + len(c.limits))) // the tuner has two
-	return loads*(limitStart+c.warmUp+c.duration+pointRest) + capacity
+	return loads*(limitStart+c.warmUp+c.duration+pointRest) + time.Duration(c.rounds)*c.settle + capacity
 }
 
 func (s *sweep) measure(ctx context.Context) error {
@@ -162,7 +167,10 @@ func (s *sweep) load(ctx context.Context, cfg load.Config, arms ...*limitArm) er
 		return err
 	}
 	defer a.stop()
-	for _, l := range arms {
+	for i, l := range arms {
+		if i > 0 {
+			cfg.WarmUp = s.cfg.settle
+		}
 		p, err := a.offer(ctx, s.cfg.x, cfg, &s.curve.speed)
 		if err != nil {
 			return errors.Join(err, a.dead())
