@@ -119,7 +119,7 @@ func runLimits(ctx context.Context, cfg limitsConfig, stdout, stderr io.Writer) 
 func (c limitsConfig) expected() time.Duration {
 	const capacity = 20 * time.Second                      // trial, seeding, levels
 	loads := time.Duration(c.rounds * (2 + len(c.limits))) // the tuner has two
-	return loads*(limitStart+c.warmUp+c.duration+pointRest) + time.Duration(c.rounds)*c.settle + capacity
+	return loads*(limitStart+c.warmUp+c.duration+pointRest) + time.Duration(c.rounds)*(c.settle+pointRest) + capacity
 }
 
 func (s *sweep) measure(ctx context.Context) error {
@@ -168,8 +168,12 @@ func (s *sweep) load(ctx context.Context, cfg load.Config, arms ...*limitArm) er
 	}
 	defer a.stop()
 	for i, l := range arms {
-		if i > 0 {
-			cfg.WarmUp = s.cfg.settle
+		if i > 0 && s.cfg.settle > 0 {
+			alone := cfg
+			alone.WarmUp, alone.Duration, alone.Slice = 0, s.cfg.settle, sliceOf(s.cfg.settle)
+			if _, err := a.offer(ctx, s.cfg.x, alone, &s.curve.speed); err != nil {
+				return errors.Join(err, a.dead())
+			}
 		}
 		p, err := a.offer(ctx, s.cfg.x, cfg, &s.curve.speed)
 		if err != nil {
