@@ -24,6 +24,7 @@ type Controller struct {
 
 	exempt  atomic.Uint64
 	cohorts atomic.Uint64 // epoch of the cohorts, see CohortOf
+	load    loadMeter
 
 	poke    chan struct{} // the loop should look now
 	done    chan struct{} // closed by Close

@@ -31,6 +31,8 @@ type lane struct {
 	expected atomic.Int64 // core.Expected as of the last tick, nanoseconds
 	refusals atomic.Pointer[refusals]
 	costs    atomic.Pointer[map[string]int] // learned ones above 1, by op; nil: none
+
+	meter core.Meter // guarded by the controller's load.mu
 }
 
 // entry is the shell's part of a request that came as far as the lane. Entries
