@@ -67,6 +67,12 @@ type Config struct {
 	// "X-Admission-Reason". Empty: none; the body has it anyway.
 	ReasonHeader string
 
+	// LoadHeader adds the header endpoint-load-metrics to every answer but those
+	// to exempt requests: what [admission.Controller.LoadReport] tells, in
+	// ORCA's text format, from which a proxy such as Envoy weighs replicas. It
+	// tells a stranger how busy the replica is: let the proxy remove it.
+	LoadHeader bool
+
 	// Logger hears of mistakes in the program: an invalid Config, a nil handler,
 	// and the first invalid description. Never of load. Nil: [slog.Default],
 	// because an answer of 500 that nobody explains helps nobody.

@@ -46,6 +46,11 @@
 // [Config.StreamLane] they keep a slot in a lane of their own until the handler
 // returns, so that the lane's limit bounds how many there are.
 //
+// # What a load balancer is told
+//
+// With [Config.LoadHeader] every answer says how loaded this replica is, so that
+// a proxy that weighs by ORCA reports moves load away from one that sheds.
+//
 // # Placement
 //
 // Recovery, tracing and access logs go outside this middleware, authentication

@@ -23,6 +23,7 @@ func New(ctrl *admission.Controller, cfg Config) func(http.Handler) http.Handler
 	}
 	made := handler{
 		ctrl: ctrl, cfg: cfg, claims: cfg.Headers.describe(), deadlines: newDeadlines(cfg.Headers), logOnce: new(sync.Once),
+		load: new(loadReport),
 	}
 	return func(next http.Handler) http.Handler {
 		if isNil(next) {
@@ -57,6 +58,7 @@ type handler struct {
 	claims    bool   // some header describes requests
 	deadlines deadlines
 	logOnce   *sync.Once // of all handlers that one New made
+	load      *loadReport
 	next      http.Handler
 }
 
@@ -68,6 +70,9 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		_, _ = h.ctrl.Admit(r.Context(), exempt)
 		h.next.ServeHTTP(w, r)
 		return
+	}
+	if h.cfg.LoadHeader {
+		h.load.put(w.Header(), h.ctrl)
 	}
 	ctx := r.Context()
 	if d, ok := h.deadlines.of(r.Header); ok {
