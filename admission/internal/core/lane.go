@@ -42,6 +42,7 @@ type Lane struct {
 
 	signal    float64 // shed ratio that the signals ask for
 	signalWho string  // the one that asks for most
+	binding   string  // what asked for most at the gate's last tick
 
 	runs                     *Call // all that hold slots
 	settledHead, settledTail *Call

@@ -94,6 +94,9 @@ func TestSignalsBindTheGate(t *testing.T) {
 	if l.Idle() {
 		t.Error("idle while a signal sheds")
 	}
+	if l.SetSignals(0.4, "disk"); l.Binding() != "disk" {
+		t.Errorf("the signal asks for less from the next tick on, and until then %q binds", l.Binding())
+	}
 	l.SetSignals(0, "")
 	l.Tick(300*ms, 0.5)
 	if l.Offer(NumRanks-1, 0, false) {

@@ -66,17 +66,9 @@ func (l *Lane) View(now time.Duration, v *View) {
 	v.Median, v.Expected = l.tick.median, l.Expected()
 }
 
-// Binding names what asks for the shed ratio in force: a signal, or the
+// Binding names what asked for the shed ratio in force: a signal, or the
 // lane's own "queue"; "" when nothing is shed.
-func (l *Lane) Binding() string {
-	switch {
-	case l.gate.ratio == 0:
-		return ""
-	case l.signal >= l.gate.ratio:
-		return l.signalWho
-	}
-	return "queue"
-}
+func (l *Lane) Binding() string { return l.binding }
 
 // ShedRatio in force.
 func (l *Lane) ShedRatio() float64 { return l.gate.ratio }

@@ -136,6 +136,14 @@ func (l *Lane) tickGate(dt time.Duration) {
 		Allowance: l.allowance(), Probing: l.law.Probing, Applied: l.gate.ratio,
 	})
 	l.gate.set(own, l.signal)
+	switch {
+	case l.gate.ratio == 0:
+		l.binding = ""
+	case l.signal >= own:
+		l.binding = l.signalWho
+	default:
+		l.binding = "queue"
+	}
 }
 
 // allowance is how long a typical waiter may wait, less the jitter: what
