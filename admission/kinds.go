@@ -46,6 +46,10 @@ var kinds = map[string]kind{
 		g, err := regulators.HotKey(rc.Limit, rc.Floor)
 		return source{guard: g}, err
 	}},
+	"heap-cut": {guard: true, build: func(rc RegulatorConfig) (source, error) {
+		g, err := regulators.HeapCut(int64(rc.Limit))
+		return source{guard: g}, err
+	}},
 	"rate": {guard: true, by: byTenant, build: func(rc RegulatorConfig) (source, error) {
 		g, err := regulators.Rate(regulators.RateConfig{PerSecond: rc.Limit})
 		return source{guard: g}, err

@@ -20,9 +20,11 @@ type RegulatorConfig struct {
 	// cpu, gc, psi-cpu, psi-memory and psi-io (Limit is a share of the time, above
 	// 0), sched-latency (its Target is how long a goroutine may wait for a
 	// processor); and the guards bytes (Limit is how many may be in flight),
-	// hot-key (Limit is the share that one key may hold while Floor or more is held
-	// in all) and rate (Limit is how much each tenant may take a second). Empty: the entry's name is that of a regulator brought in by an
-	// option. A kind that this machine cannot read is an error of New and Apply.
+	// heap-cut (Limit as that of heap), hot-key (Limit is the share that one key may
+	// hold while Floor or more is held in all) and rate (Limit is how much each
+	// tenant may take a second). Empty: the entry's name is that of a regulator
+	// brought in by an option. A kind that this machine cannot read is an error of
+	// New and Apply.
 	Kind string `json:"kind,omitempty"`
 	// Limit is what a kind measures against, in its own unit.
 	Limit float64 `json:"limit,omitempty"`
@@ -34,12 +36,13 @@ type RegulatorConfig struct {
 	// Lanes it acts on. Empty: all.
 	Lanes []string `json:"lanes,omitempty"`
 	// By is whose name a keyed signal's pressures and a guard go by: tenant,
-	// caller or key. Zero: tenant for a keyed signal and a rate, key for a hot-key. A guard without it is told
-	// the key and its refusals have reason regulator, this replica is full; with
-	// it they have reason keyed, this actor is too much.
+	// caller or key. Zero: tenant for a keyed signal and a rate, key for a hot-key.
+	// A guard without it is told the key and its refusals have reason regulator,
+	// this replica is full; with it they have reason keyed, this actor is too much.
 	By string `json:"by,omitempty"`
 	// Counts is what a guard is told of each request: requests (that is 1), cost
-	// (the slots it takes, Request.Cost or what was learned) or bytes (Request.Bytes). Zero: requests; bytes for the kind bytes.
+	// (the slots it takes, Request.Cost or what was learned) or bytes
+	// (Request.Bytes). Zero: requests; bytes for the kind bytes.
 	Counts string `json:"counts,omitempty"`
 
 	// Setpoint is the pressure to hold: the PID acts on pressure over Setpoint,

@@ -225,7 +225,7 @@ func TestKinds(t *testing.T) {
 	for name := range kinds {
 		rc := RegulatorConfig{Kind: name, Limit: 0.5, Target: time.Millisecond}
 		switch name {
-		case "goroutines", "heap", "bytes":
+		case "goroutines", "heap", "heap-cut", "bytes":
 			rc.Limit = 1 << 30
 		case "hot-key":
 			rc.Floor = 10

@@ -1,6 +1,9 @@
 package regulators
 
 import (
+	"fmt"
+	"io/fs"
+	"math"
 	"testing"
 	"testing/fstest"
 )
@@ -40,5 +43,36 @@ func TestCgroupMemoryLimit(t *testing.T) {
 		if got != tc.want || limited != (tc.want > 0) || (err != nil) != tc.wantErr {
 			t.Errorf("%s: %v, %v, %v, want %v", name, got, limited, err, tc.want)
 		}
+	}
+}
+
+// On the machine at hand, whatever it has: a limit of the cgroup is one that the
+// kernel names, and Heap goes by it.
+func TestCgroupMemoryLimitHere(t *testing.T) {
+	root, err := hostRoot()
+	if err != nil {
+		t.Skip(err)
+	}
+	limit, limited, err := cgroupMemoryLimit(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	named, err := fs.ReadFile(root, cgroupMount+"/memory.max") // of a container
+	var outer float64
+	if n, scanErr := fmt.Sscan(string(named), &outer); err == nil && n == 1 && scanErr == nil && (!limited || limit > outer) {
+		t.Errorf("limit is %v (%v), but the mount's own memory.max is %s", limit, limited, named)
+	}
+	if !limited {
+		t.Skip("no cgroup v2 limits this process")
+	}
+	if limit < mib || limit != math.Trunc(limit) {
+		t.Errorf("limit is %v bytes", limit)
+	}
+	s, err := Heap(0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p, err := s.Pressure(t.Context()); err != nil || p <= 0 || p > 2 {
+		t.Errorf("pressure %v, %v, with a limit of %v bytes", p, err, limit)
 	}
 }

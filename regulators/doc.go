@@ -16,6 +16,7 @@
 // Each reads a finite pressure of at least 0 or returns an error, is safe for
 // concurrent use, and starts no goroutine.
 //
-// Guards built in: [InflightBytes] bounds the memory that payloads take, [HotKey]
-// the share of one key under load, [Rate] what each key takes over time.
+// Guards built in: [InflightBytes] bounds the memory that payloads take, [HeapCut]
+// ends intake where memory ends, [HotKey] bounds the share of one key under load,
+// [Rate] what each key takes over time.
 package regulators

@@ -35,6 +35,7 @@ var heapMetrics = []string{
 	"/gc/heap/live:bytes",
 	"/gc/heap/goal:bytes",
 	"/gc/gomemlimit:bytes",
+	"/gc/cycles/total:gc-cycles",
 }
 
 // Heap returns a Signal for memory: what the Go runtime needs, over four fifths
@@ -56,6 +57,14 @@ var heapMetrics = []string{
 // comes the sooner the faster memory is taken. A poll costs about a microsecond,
 // and with a limit of 0 on Linux some 10 to 100 more to read the cgroup's limit.
 func Heap(limit int64) (Signal, error) {
+	h, err := heapHere(limit)
+	if err != nil {
+		return nil, err
+	}
+	return h, nil
+}
+
+func heapHere(limit int64) (*heap, error) {
 	root, err := hostRoot()
 	if err != nil {
 		root = nil // no cgroups: GOMEMLIMIT and a number are as good
@@ -63,9 +72,9 @@ func Heap(limit int64) (Signal, error) {
 	return newHeap(root, limit)
 }
 
-func newHeap(root fs.FS, limit int64) (Signal, error) {
+func newHeap(root fs.FS, limit int64) (*heap, error) {
 	if limit < 0 {
-		return nil, fmt.Errorf("regulators: limit of Heap is %d, must be at least 0 (0: GOMEMLIMIT or the cgroup's)", limit)
+		return nil, fmt.Errorf("regulators: limit of the heap is %d, must be at least 0 (0: GOMEMLIMIT or the cgroup's)", limit)
 	}
 	h := &heap{root: root, limit: float64(limit)}
 	for _, name := range heapMetrics {
@@ -82,13 +91,19 @@ func (h *heap) Pressure(context.Context) (float64, error) {
 	if err != nil {
 		return 0, err
 	}
-	limit := h.limit
-	if limit == 0 {
-		if limit, err = h.findLimit(r.goLimit); err != nil {
-			return 0, err
-		}
+	limit, err := h.limitOf(r)
+	if err != nil {
+		return 0, err
 	}
 	return r.needed(limit) / (heapShare * limit), nil
+}
+
+// limitOf is the limit that was named, or else that which is found now.
+func (h *heap) limitOf(r heapReading) (float64, error) {
+	if h.limit > 0 {
+		return h.limit, nil
+	}
+	return h.findLimit(r.goLimit)
 }
 
 // findLimit returns the lower of Go's limit and the cgroup's.
@@ -97,21 +112,21 @@ func (h *heap) findLimit(goLimit float64) (float64, error) {
 	if h.root != nil {
 		cgroup, limited, err := cgroupMemoryLimit(h.root)
 		if err != nil {
-			return 0, fmt.Errorf("regulators: Heap: %w", err)
+			return 0, fmt.Errorf("regulators: limit of the heap: %w", err)
 		}
 		if limited {
 			limit = min(limit, cgroup)
 		}
 	}
 	if limit >= math.MaxInt64 || limit <= 0 {
-		return 0, errors.New("regulators: limit of Heap is 0, but there is neither GOMEMLIMIT nor a cgroup v2 limit: name one in bytes")
+		return 0, errors.New("regulators: limit of the heap is 0, but there is neither GOMEMLIMIT nor a cgroup v2 limit: name one in bytes")
 	}
 	return limit, nil
 }
 
-// heapReading is in bytes.
+// heapReading is in bytes, but for the count of collections.
 type heapReading struct {
-	total, released, free, unused, objects, live, goal, goLimit float64
+	total, released, free, unused, objects, live, goal, goLimit, cycles float64
 }
 
 func (h *heap) read() (heapReading, error) {
@@ -119,7 +134,7 @@ func (h *heap) read() (heapReading, error) {
 	defer h.mu.Unlock()
 	metrics.Read(h.mu.samples)
 	var r heapReading
-	for i, field := range []*float64{&r.total, &r.released, &r.free, &r.unused, &r.objects, &r.live, &r.goal, &r.goLimit} {
+	for i, field := range []*float64{&r.total, &r.released, &r.free, &r.unused, &r.objects, &r.live, &r.goal, &r.goLimit, &r.cycles} {
 		if h.mu.samples[i].Value.Kind() != metrics.KindUint64 {
 			return r, fmt.Errorf("regulators: this Go runtime has no number %s", heapMetrics[i])
 		}

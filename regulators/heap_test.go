@@ -113,7 +113,7 @@ func TestHeapWithoutGoLimit(t *testing.T) {
 }
 
 func TestHeapErrors(t *testing.T) {
-	if s, err := Heap(-1); s != nil || err == nil || !strings.Contains(err.Error(), "limit of Heap is -1, must be at least 0") {
+	if s, err := Heap(-1); s != nil || err == nil || !strings.Contains(err.Error(), "limit of the heap is -1, must be at least 0") {
 		t.Errorf("%v, %v", s, err)
 	}
 	if s, err := newHeap(tree(nil), 0); s != nil || err == nil || !strings.Contains(err.Error(), "neither GOMEMLIMIT nor a cgroup v2 limit") {
