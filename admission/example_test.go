@@ -76,6 +76,30 @@ func ExampleWithSignal() {
 	// Output: follower-lag holds at 1 and asks to shed 0
 }
 
+// written is what each tenant writes a second, over what one may.
+type written map[string]float64
+
+func (w written) Pressures(context.Context) (map[string]float64, error) { return w, nil }
+
+// A keyed signal brings in a pressure for each of several tenants, callers or keys.
+// Who is above 1 is shed for himself, and the others feel nothing.
+func ExampleWithKeyedSignal() {
+	ctrl, err := admission.New(admission.Config{
+		Regulators: map[string]admission.RegulatorConfig{"written": {By: "tenant", Period: 10 * time.Millisecond}},
+	}, admission.WithKeyedSignal("written", written{"acme": 0.3, "bulk": 4}))
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer ctrl.Close()
+
+	for ctrl.Stats().Keyed[0].Pressed == 0 {
+		time.Sleep(time.Millisecond)
+	}
+	s := ctrl.Stats().Keyed[0]
+	fmt.Println(s.Name, "presses by", s.By, "and now:", s.Top[0].Key)
+	// Output: written presses by tenant and now: bulk
+}
+
 // readOnly refuses writes while the service is being moved.
 type readOnly struct{}
 

@@ -8,6 +8,8 @@ import (
 	"context"
 	"fmt"
 	"log"
+	"maps"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -16,7 +18,10 @@ import (
 	"github.com/spillway-go/spillway/regulators"
 )
 
-// store is something whose work piles up: it writes 100 entries a second.
+// writes is how many a second the store does.
+const writes = 150
+
+// store is something whose work piles up.
 type store struct {
 	backlog atomic.Int64
 
@@ -27,7 +32,7 @@ type store struct {
 
 // lag is how many seconds the store is behind, over the one that it may be.
 func (s *store) lag(context.Context) (float64, error) {
-	return float64(s.backlog.Load()) / 100, nil
+	return float64(s.backlog.Load()) / writes, nil
 }
 
 // Pressures is what each tenant has written a second, over the 100 kB that he may.
@@ -64,7 +69,7 @@ func main() {
 		log.Fatal(err)
 	}
 	go func() {
-		for range time.Tick(10 * time.Millisecond) {
+		for range time.Tick(time.Second / writes) {
 			if s.backlog.Load() > 0 {
 				s.backlog.Add(-1)
 			}
@@ -84,7 +89,7 @@ func main() {
 	asked, shed := map[string]int{}, map[string]int{}
 	end := time.Now().Add(8 * time.Second)
 	for i := 0; time.Now().Before(end); i++ {
-		who, tier, bytes := "acme", admission.T1, 500 // 100 a second of each
+		who, tier, bytes := "acme", admission.T1, 500 // some 90 a second of each
 		switch i % 3 {
 		case 1:
 			tier = admission.T5
@@ -98,8 +103,8 @@ func main() {
 		}
 		time.Sleep(time.Second / 300)
 	}
-	for name, n := range asked {
-		fmt.Printf("%-8s %4d asked, %4d shed\n", name, n, shed[name])
+	for _, name := range slices.Sorted(maps.Keys(asked)) {
+		fmt.Printf("%-8s %4d asked, %4d shed\n", name, asked[name], shed[name])
 	}
 	stats := ctrl.Stats()
 	fmt.Printf("lag %.2f of %.2f, ratio %.2f; tenants pressed: %+v\n",
