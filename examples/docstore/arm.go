@@ -55,7 +55,8 @@ func spillway(l *node.Leader, lagBound float64) (func(http.Handler) http.Handler
 	ctrl, err := admission.New(admission.Config{
 		Lanes: map[string]admission.LaneConfig{"read": {}, "write": {}},
 		Regulators: map[string]admission.RegulatorConfig{
-			"follower-lag": {Lanes: []string{"write"}, Period: lagPeriod},
+			// More P than usual, as a lag piles up; and more I than that asks for, as the signal looks ahead.
+			"follower-lag": {Lanes: []string{"write"}, Period: lagPeriod, KP: 1, KI: 1},
 		},
 	}, admission.WithSignal("follower-lag", &lagSignal{lag: l.Lag, bound: lagBound}))
 	if err != nil {

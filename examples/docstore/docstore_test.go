@@ -102,17 +102,17 @@ func TestLagSignal(t *testing.T) {
 		t.Errorf("without a follower: %v", err)
 	}
 	heard = true
-	if p, err := s.Pressure(t.Context()); p != 1-lagTarget || err != nil {
+	if p, err := s.Pressure(t.Context()); p != 0 || err != nil {
 		t.Errorf("no lag: pressure %v, %v", p, err)
 	}
-	// 100 ms apart: a lag at its target; then one that grows by 100 entries/s, which is seen in full after growthOver;
-	// then one that falls.
+	// 100 ms apart: a lag at its target, then at a fifth of it; then one that grows by 100 entries/s, which is seen in full
+	// after growthOver; then one that falls.
 	s = &lagSignal{bound: 100}
 	start := time.Now()
 	for i, step := range []struct {
 		lag  int64
 		want float64
-	}{{30, 1}, {30, 1}, {30, 1}, {40, 1.6}, {50, 2.2}, {60, 2.3}, {30, 0}, {0, 0}, {0, 0}, {0, 0.7}} {
+	}{{25, 1}, {25, 1}, {5, 0}, {5, 0}, {5, 0.2}, {15, 1.4}, {25, 2}, {35, 2.1}, {5, 0}, {0, 0}, {0, 0}, {0, 0}} {
 		p := s.pressure(lagSample{start.Add(time.Duration(i) * 100 * time.Millisecond), step.lag})
 		if p < step.want-1e-9 || p > step.want+1e-9 {
 			t.Errorf("step %d: lag %d is pressure %.3f, want %.3f", i, step.lag, p, step.want)

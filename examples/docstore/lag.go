@@ -15,16 +15,21 @@ const (
 	// lag alone notices only when it has passed the bound that it had been shedding too little, and then sheds for too
 	// long. The growth tells at once.
 	lookAhead = time.Second
-	// lagTarget is the share of the bound at which the lag is held.
-	lagTarget = 0.3
+	// lagTarget is the share of the bound at which the lag is held: the rest is for the time that a loop takes to notice
+	// that a sweep has begun.
+	lagTarget = 0.25
 	// growthOver is the time over which growth is measured: the follower's progress comes in steps of its batches.
 	growthOver = 200 * time.Millisecond
 )
 
-// lagSignal is the pressure of the follower's lag, which is 1 when the lag will in lookAhead, at its present growth, be
-// lagTarget of its bound: the rest is for the time that a loop takes to notice that a sweep has begun. A lag of the whole
-// bound more is a pressure of 1 more. That scale is the loop's gain: were no lag no pressure, it would be three times as
-// high, and with the quarter of a second that passes until a decision shows in the growth the ratio would swing.
+// lagSignal is the pressure of the follower's lag: how long the lag will in lookAhead be, at its present growth, over
+// lagTarget of its bound; above that a lag of the whole bound more is a pressure of 1 more.
+//
+// The bend at 1 is there because the two sides are not alike. Above, what must be shed is known by how much the lag grows,
+// and a steeper line would only make the ratio swing with the quarter of a second that passes until a decision shows in
+// the growth. Below there is no lag, and nothing tells how much more the follower could take: the ratio must come down
+// until one shows. Were that line as flat as the other, no lag would be a pressure of 0.75, and after each sweep it took
+// four seconds to let in again what the follower can do, a quarter of all that was served.
 //
 // It is safe for concurrent use.
 type lagSignal struct {
@@ -60,5 +65,9 @@ func (s *lagSignal) pressure(now lagSample) float64 {
 	if dt := now.At.Sub(s.seen[0].At).Seconds(); dt > 0 {
 		growth = float64(now.Lag-s.seen[0].Lag) / dt
 	}
-	return max(0, 1-lagTarget+(float64(now.Lag)+lookAhead.Seconds()*growth)/s.bound)
+	ahead := (float64(now.Lag) + lookAhead.Seconds()*growth) / s.bound
+	if ahead < lagTarget {
+		return max(0, ahead/lagTarget)
+	}
+	return 1 + ahead - lagTarget
 }
