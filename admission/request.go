@@ -23,6 +23,11 @@ type Request struct {
 	Bytes   int64           // payload, for guards that count bytes; negative is an error
 	Attempt int             // 0 for the first try, n for the n-th retry; negative is an error
 	Tags    []scorecard.Tag // more facts for the scorecard's rules
+
+	// Stream marks what lives as long as its caller pleases: it holds its slots
+	// until it is released, but neither how it comes out nor how long it takes,
+	// past its deadline or not, tells the limit's law anything.
+	Stream bool
 }
 
 // complain says what is wrong with a request.

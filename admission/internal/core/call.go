@@ -33,6 +33,7 @@ type Call struct {
 	Op       string        // whose cost is learned from it
 	Cost     int           // slots, at least 1
 	Deadline time.Duration // when its caller gives up; 0: never
+	Stream   bool          // how long it runs says nothing of capacity
 	Ghost    bool          // it runs whatever the lane decides, which is only counted
 	Owner    any           // whatever the owner wants to find again
 

@@ -57,7 +57,7 @@ func (l *Lane) due(c *Call) time.Duration {
 // what comes out would see nothing.
 func (l *Lane) overdue() {
 	for c := l.runs; c != nil; c = c.run.next {
-		if due := l.due(c); due > 0 && l.now > due && !c.late {
+		if due := l.due(c); due > 0 && l.now > due && !c.late && !c.Stream {
 			c.late = true
 			l.limit.Observe(pid.Sample{Service: l.now - c.Started, Inflight: c.inflight, Overload: true})
 		}
@@ -69,6 +69,9 @@ func (l *Lane) overdue() {
 // the service times makes them describe the requests that can succeed.
 func (l *Lane) sample(c *Call, o Outcome) {
 	service := max(0, l.now-c.Started)
+	if c.Stream {
+		o = Ignore
+	}
 	if due := l.due(c); o == Success && due > 0 && l.now > due {
 		o = Overload
 	}
