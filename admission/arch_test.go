@@ -48,7 +48,7 @@ var arrows = map[string]struct {
 	"admission/oteladmission": {with(surface, "go.opentelemetry.io/otel"), "only the API: which SDK is its user's choice"},
 	"admission/debug":         {surface, "a page about a controller needs only the controller"},
 	"httpmw":                  {with(surface, "github.com/felixge/httpsnoop"), "wraps a ResponseWriter and keeps its optional interfaces"},
-	"grpcmw":                  {with(surface, "google.golang.org/grpc", "google.golang.org/genproto/googleapis/rpc"), "interceptors, with error details"},
+	"grpcmw":                  {with(surface, "google.golang.org/grpc", "google.golang.org/genproto/googleapis/rpc", "google.golang.org/protobuf"), "interceptors, with error details"},
 }
 
 // fenced lists what not even a test outside it may import; other packages are open to tests,
