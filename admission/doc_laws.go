@@ -18,7 +18,7 @@
 //
 // The baseline falls with every faster window. It rises slowly while the limit
 // does not bind, and at LimitConfig.Min; otherwise only a probe can raise it, or
-// overload would become normal. A probe halves the limit for about a window and compares. If
+// overload would become normal. A probe halves the limit for some 80 to 300 requests and compares. If
 // half the slots serve as much, the rest was a queue inside the back end: half is
 // kept. If throughput falls with the limit the back end itself is slow: that is
 // its baseline now, and the limit goes back to where it was. The first probe comes

@@ -8,7 +8,7 @@ import (
 // Octave is the default law of the inflight limit: an integral regulator that
 // holds the geometric-mean service time at about one and a half times a
 // baseline, and measures that baseline by halving the limit, an octave, for
-// about one window when it matters: now and then while the limit binds, and
+// some windows when it matters: now and then while the limit binds, and
 // when it has been cut without effect. A downstream that merely became slower
 // is told from a queue inside the back end by what the probe shows: if
 // throughput falls with the limit the slowness is nobody's queue.
