@@ -133,10 +133,12 @@
 // A limit lowered to probe says nothing about capacity, so the ratio does not
 // follow it. While the lane rests its own ratio is 0: nothing can be measured.
 //
-// Each signal has a PID controller: an error of 10 % above its setpoint adds 0.14
-// to its ratio every second, which is 0.99 at most. Signals do not add up: the
-// largest counts, and what else is above its setpoint follows. A signal without a fresh reading asks for
-// nothing, at once.
+// Each signal has a PID controller, which acts on the effort -ln(1-ratio): an error
+// of 10 % above its setpoint adds 0.14 to it every second, and the ratio is 0.99 at
+// most. Signals do not add up: the largest counts, and what else is above its
+// setpoint follows. A signal without a fresh reading asks for nothing, at once. One
+// that is below its setpoint and to whose lanes nobody has come for four seconds
+// halves its ratio each period.
 //
 // Room: while nobody waits and more than a quarter of the slots is free, the
 // lane's own ratio sheds nobody. So right after a burst ShedRatio can be above 0

@@ -103,6 +103,8 @@ type watched struct {
 	polled time.Time
 }
 
+func newWatched(a act) *watched { return &watched{act: a, polled: time.Now().Add(-time.Second)} }
+
 // bears is what it bears a second: enough that to count what came in half of one
 // tells the rate to 5 %.
 const bears = 800
@@ -129,7 +131,7 @@ func (w *watched) serve(context.Context) error {
 func play(t *testing.T, script []act) {
 	const seed, step = 71, 5 * time.Millisecond
 	rng := rand.New(rand.NewPCG(seed, 1))
-	w := &watched{polled: time.Now().Add(-time.Second)}
+	w := newWatched(act{})
 	c := NewQuiet(t, Config{}, WithSignal("s", w))
 	for _, a := range script {
 		w.Lock()

@@ -21,8 +21,11 @@ type signal struct {
 		stats SignalStats
 	}
 
-	pid  *core.Signal  // the loop's
-	last time.Duration // when it was stepped
+	// The loop's.
+	pid    *core.Signal
+	last   time.Duration // when it was stepped
+	came   uint64        // arrivals of its lanes until then
+	cameAt time.Duration // and when they last changed
 }
 
 type reading[T any] struct {
@@ -107,18 +110,25 @@ func (c *Controller) stepSignals(now time.Duration) (wake time.Duration) {
 func (c *Controller) stepSignal(b *boundSignal, lanes map[string]*lane, now time.Duration) {
 	s, r := b.signal, b.reading.Load()
 	fresh := r.fresh(now, &b.cfg)
-	applied := 0.0
+	applied, came := 0.0, uint64(0)
 	for _, l := range lanes {
 		if b.binds(l) {
 			l.mu.Lock()
 			applied = max(applied, l.mu.core.ShedRatio())
+			came += l.mu.core.Arrivals()
 			l.mu.Unlock()
 		}
 	}
+	if came != s.came {
+		s.came, s.cameAt = came, now
+	}
 	_ = s.pid.SetConfig(b.cfg.signal()) // was validated
-	if fresh {
+	switch {
+	case fresh && now-s.cameAt > core.Lull:
+		s.pid.Rest(r.value, applied, now-s.last)
+	case fresh:
 		s.pid.Step(r.value, applied, now-s.last)
-	} else if !r.held(now, &b.cfg) {
+	case !r.held(now, &b.cfg):
 		s.pid.Reset()
 	}
 	s.last = now

@@ -150,6 +150,7 @@ type Actor struct {
 	signal   *Signal
 	pressure float64
 	tiers    [NumTiers]float64 // offered lately
+	lull     time.Duration     // since he came
 
 	offered [NumTiers]atomic.Uint32 // since the last step
 	cut     atomic.Uint64           // boundary tier, and the hash below which it is shed
@@ -164,13 +165,22 @@ const noCut = uint64(NumTiers) << 32
 
 func (a *Actor) step(pressure float64, dt time.Duration) {
 	a.pressure = pressure
-	ratio := a.signal.Step(pressure, 0, dt)
+	a.lull += dt
 	keep, total := math.Exp(-max(dt.Seconds(), 0)/actorMemory), 0.0
 	for t := range a.tiers {
-		a.tiers[t] = a.tiers[t]*keep + float64(a.offered[t].Swap(0))
+		n := a.offered[t].Swap(0)
+		if n > 0 {
+			a.lull = 0
+		}
+		a.tiers[t] = a.tiers[t]*keep + float64(n)
 		total += a.tiers[t]
 	}
-	a.cut.Store(a.aim(ratio, total))
+	if a.lull > Lull {
+		a.signal.Rest(pressure, 0, dt)
+	} else {
+		a.signal.Step(pressure, 0, dt)
+	}
+	a.cut.Store(a.aim(a.Ratio(), total))
 }
 
 // aim is the threshold at which the ratio of what was offered is shed. Until

@@ -44,7 +44,10 @@ const (
 	SignalKI = 1.4 // per second
 )
 
-const signalMax = 0.99
+const (
+	signalMin = 0.01 // below it a rest is complete
+	signalMax = 0.99
+)
 
 // NewSignal returns the regulator of a signal.
 func NewSignal(cfg SignalConfig) (*Signal, error) {
@@ -79,6 +82,26 @@ func (s *Signal) Step(pressure, applied float64, dt time.Duration) float64 {
 	// small setpoint keep the integrator from ever unwinding.
 	s.ctl.Step(1, min(pressure/s.cfg.Setpoint, 2), dt)
 	return s.Ratio()
+}
+
+// Lull is how long nobody must have come for a signal to rest: longer than the
+// gaps between bursts. A resource that bursts of half a second each two seconds
+// kept at its setpoint would have 2.8 times that if each gap made the signal
+// forget.
+const Lull = 4 * time.Second
+
+// Rest stands for Step in a lull, when what is shed has nothing to do with the
+// pressure there is. Below the setpoint the ratio is halved each period, at least,
+// or who comes first would be shed for an overload that is over: of a resource that
+// rests at 0.95 of its setpoint the PID lets go in half a minute.
+func (s *Signal) Rest(pressure, applied float64, dt time.Duration) {
+	half := s.Ratio() / 2
+	if half < signalMin {
+		half = 0
+	}
+	if s.Step(pressure, applied, dt) > half && pressure <= s.cfg.Setpoint {
+		s.ctl.Reset(effort(half))
+	}
 }
 
 // SetConfig changes what is held, and how fast, while it runs; the ratio stays.

@@ -212,6 +212,9 @@ func (l *Lane) SetSignals(ratio float64, who string) {
 	l.signal, l.signalWho = ratio, who
 }
 
+// Arrivals is how many came to the gate, in all.
+func (l *Lane) Arrivals() uint64 { return l.tick.in }
+
 // Idle tells whether ticks can pause: nobody runs or waits, nothing came since
 // the last tick, and the gate is open.
 func (l *Lane) Idle() bool {
