@@ -65,20 +65,32 @@ func TestB08StaleSignalDoesNotLatch(t *testing.T) {
 	}
 }
 
-// B11: probes pass whatever else is refused: no slot, a full queue, a signal, a keyed
-// signal and a guard that refuse all. They take nothing of any of them.
+// B11: probes pass at once whatever else is refused: no slot, a full queue, a signal, a
+// keyed signal and a guard that refuse all. They take nothing of any of them and are
+// no sample of the service time.
 func TestB11ExemptPassAllRegulators(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		signal := regulators.Func(func(context.Context) (float64, error) { return 9, nil })
-		m, g := newMeter(1), newTill(0)
-		m.broken = func(context.Context) (map[string]float64, error) { return map[string]float64{"probe": 9, "": 9}, nil }
+		m, g := newMeter(1), newTill(2)
+		m.broken = func(context.Context) (map[string]float64, error) { return map[string]float64{"probe": 9}, nil }
 		c := NewQuiet(t, Pinned(1, 1), WithSignal("s", signal), WithKeyedSignal("m", m), WithGuard("g", g))
+		first := Request{Priority: NewPriority(T0, 0)}
+		running, waiting := hold(t, c, first), enqueue(t.Context(), c, first)
+		synctest.Wait()
+		g.Lock()
+		g.bound = 0
+		g.Unlock()
 		for range 500 {
 			if c.Do(t.Context(), Request{Tenant: "probe", Priority: NewPriority(T5, 0)}, quick) == nil {
 				t.Fatal("admitted past a guard that refuses all")
 			}
 			time.Sleep(10 * time.Millisecond)
 		}
+		before := only(t, c)
+		if n := c.Stats().Keyed[0].Pressed; before.ShedRatio < 0.98 || n != 1 || before.Inflight != 1 || queued(t, c) != 1 {
+			t.Errorf("ratio %v, %d pressed, %d inflight, %d queued", before.ShedRatio, n, before.Inflight, queued(t, c))
+		}
+		begin := time.Now()
 		for range 300 {
 			ticket, err := c.Admit(t.Context(), Request{Priority: Exempt, Tenant: "probe"})
 			if err != nil {
@@ -86,8 +98,15 @@ func TestB11ExemptPassAllRegulators(t *testing.T) {
 			}
 			ticket.Release(Success)
 		}
-		if s := c.Stats(); s.Exempt != 300 || only(t, c).Inflight != 0 || len(g.holds()) != 0 {
-			t.Errorf("%d exempt, %d inflight, guard holds %v", s.Exempt, only(t, c).Inflight, g.holds())
+		took, after := time.Since(begin), only(t, c)
+		if took > 0 || c.Stats().Exempt != 300 || after.Inflight != 1 || after.Service != before.Service {
+			t.Errorf("%d exempt in %v, %d inflight, %d samples of them", c.Stats().Exempt, took, after.Inflight, after.Service.Total()-before.Service.Total())
+		}
+		running.Release(Success)
+		got := <-waiting
+		got.ticket.Release(Success)
+		if len(g.holds()) != 0 || got.err != nil {
+			t.Errorf("guard holds %v; the waiter: %v", g.holds(), got.err)
 		}
 	})
 }

@@ -14,7 +14,7 @@ func (w *watched) flow(t *testing.T, c *Controller, load float64, d time.Duratio
 	const step = 5 * time.Millisecond
 	due := 0.0
 	for end := time.Now().Add(d); time.Now().Before(end); time.Sleep(step) {
-		for due += load * bears * step.Seconds(); due >= 1; due-- {
+		for due += load * w.bears * step.Seconds(); due >= 1; due-- {
 			asked++
 			if c.Do(t.Context(), Request{Priority: NewPriority(T3, asked*61%NumCohorts)}, w.serve) != nil {
 				shed++
@@ -28,7 +28,7 @@ func (w *watched) flow(t *testing.T, c *Controller, load float64, d time.Duratio
 // who comes after it is not shed for an overload that is over.
 func TestLullEndsShedding(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWatched(act{reads: func(_ context.Context, served float64, _ <-chan struct{}) (float64, error) {
+		w := newWatched(bears, act{reads: func(_ context.Context, served float64, _ <-chan struct{}) (float64, error) {
 			return 0.95 + 0.05*served, nil
 		}})
 		c := NewQuiet(t, Config{}, WithSignal("s", w))
@@ -49,7 +49,7 @@ func TestLullEndsShedding(t *testing.T) {
 func TestBurstsAreNoLull(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		mean := 0.0 // of what was served, over some 2 s
-		w := newWatched(act{reads: func(_ context.Context, served float64, _ <-chan struct{}) (float64, error) {
+		w := newWatched(bears, act{reads: func(_ context.Context, served float64, _ <-chan struct{}) (float64, error) {
 			mean += 0.22 * (served - mean)
 			return mean, nil
 		}})
@@ -61,7 +61,7 @@ func TestBurstsAreNoLull(t *testing.T) {
 				asked, shed = asked+n, shed+m
 			}
 		}
-		passed := float64(asked-shed) / (50 * 2 * bears)
+		passed := float64(asked-shed) / (50 * 2 * w.bears)
 		t.Logf("%.2f of what it bears pass", passed)
 		if passed < 0.6 || passed > 1.4 {
 			t.Errorf("of bursts of twelve times for a quarter of the time %.2f of what it bears pass, want about 1", passed)

@@ -50,7 +50,7 @@ func TestSignalScripts(t *testing.T) {
 	scripts := map[string][]act{
 		"steps": {
 			calm, busy,
-			{why: "a step down", lasts: 20 * time.Second, load: steadily(1.5), after: settled},
+			{why: "a step down", lasts: 20 * time.Second, load: steadily(2), after: settled},
 			{why: "a step up", lasts: 20 * time.Second, load: steadily(5), after: settled},
 			calm, busy,
 		},
@@ -97,21 +97,24 @@ func TestSignalScripts(t *testing.T) {
 // last poll.
 type watched struct {
 	sync.Mutex
+	bears  float64 // a second
 	act    act
 	over   chan struct{}
 	served float64
 	polled time.Time
 }
 
-func newWatched(a act) *watched { return &watched{act: a, polled: time.Now().Add(-time.Second)} }
-
 // bears is what it bears a second: enough that to count what came in half of one
 // tells the rate to 5 %.
 const bears = 800
 
+func newWatched(bears float64, a act) *watched {
+	return &watched{bears: bears, act: a, polled: time.Now().Add(-time.Second)}
+}
+
 func (w *watched) Pressure(ctx context.Context) (float64, error) {
 	w.Lock()
-	pressure, reads, over := w.served/bears/time.Since(w.polled).Seconds(), w.act.reads, w.over
+	pressure, reads, over := w.served/w.bears/time.Since(w.polled).Seconds(), w.act.reads, w.over
 	w.served, w.polled = 0, time.Now()
 	w.Unlock()
 	if reads == nil {
@@ -131,7 +134,7 @@ func (w *watched) serve(context.Context) error {
 func play(t *testing.T, script []act) {
 	const seed, step = 71, 5 * time.Millisecond
 	rng := rand.New(rand.NewPCG(seed, 1))
-	w := newWatched(act{})
+	w := newWatched(bears, act{})
 	c := NewQuiet(t, Config{}, WithSignal("s", w))
 	for _, a := range script {
 		w.Lock()

@@ -19,8 +19,14 @@ import (
 
 // B11: probes get through whatever the state, and nothing passes for one.
 func TestProbesPassWhenAllElseIsShed(t *testing.T) {
-	s := &spy{verdict: shedding(&admission.ShedError{Reason: admission.ReasonRegulator})}
+	s := &spy{}
 	ctrl := control(t, only(pinned(1, 1)), watched(s))
+	ticket := hold(t, ctrl)
+	leave := fill(t, ctrl, 1)
+	arrived := counts(ctrl).Arrived
+	s.mu.Lock()
+	s.verdict = shedding(&admission.ShedError{Reason: admission.ReasonRegulator})
+	s.mu.Unlock()
 	mux := http.NewServeMux()
 	mux.Handle("/", answering(200))
 	h := httpmw.Wrap(ctrl, mux)
@@ -31,8 +37,8 @@ func TestProbesPassWhenAllElseIsShed(t *testing.T) {
 			}
 		}
 	}
-	if stats := ctrl.Stats(); stats.Exempt != 200 || counts(ctrl).Arrived != 0 {
-		t.Errorf("%d exempt, %d decided on, want 200 and none", stats.Exempt, counts(ctrl).Arrived)
+	if stats := ctrl.Stats(); stats.Exempt != 200 || counts(ctrl).Arrived != arrived {
+		t.Errorf("%d exempt, %d decided on, want 200 and none", stats.Exempt, counts(ctrl).Arrived-arrived)
 	}
 	for _, odd := range [][2]string{
 		{"GET", "/healthzx"},
@@ -48,6 +54,8 @@ func TestProbesPassWhenAllElseIsShed(t *testing.T) {
 			t.Errorf("%s %s: %d, want 503", odd[0], odd[1], w.Code)
 		}
 	}
+	leave()
+	ticket.Release(admission.Ignore)
 	_ = ctrl.Close()
 	if code := get(h, "/readyz").Code; code != 200 {
 		t.Errorf("after Close: %d", code)
