@@ -5,12 +5,16 @@ import (
 	"net"
 	"runtime"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials/insecure"
+	healthgrpc "google.golang.org/grpc/health/grpc_health_v1"
 	testgrpc "google.golang.org/grpc/interop/grpc_testing"
+	"google.golang.org/grpc/status"
 	"google.golang.org/grpc/test/bufconn"
 
 	"github.com/spillway-go/spillway/admission"
@@ -200,6 +204,8 @@ type service struct {
 	unary func(context.Context, *testgrpc.SimpleRequest) (*testgrpc.SimpleResponse, error)
 	down  func(*testgrpc.StreamingOutputCallRequest, testgrpc.TestService_StreamingOutputCallServer) error
 	bidi  func(testgrpc.TestService_FullDuplexCallServer) error
+
+	health healthgrpc.HealthServer // served too, unless nil
 }
 
 func (s *service) UnaryCall(ctx context.Context, r *testgrpc.SimpleRequest) (*testgrpc.SimpleResponse, error) {
@@ -235,8 +241,11 @@ const (
 func serve(t testing.TB, impl *service, opts ...grpc.ServerOption) (*grpc.Server, *bufconn.Listener) {
 	t.Helper()
 	lis := bufconn.Listen(64 << 10)
-	srv := grpc.NewServer(opts...)
+	srv := grpc.NewServer(append(opts, grpc.WaitForHandlers(true))...)
 	testgrpc.RegisterTestServiceServer(srv, impl)
+	if impl.health != nil {
+		healthgrpc.RegisterHealthServer(srv, impl.health)
+	}
 	served := make(chan error, 1)
 	go func() { served <- srv.Serve(lis) }()
 	t.Cleanup(func() {
@@ -263,9 +272,63 @@ func dial(t testing.TB, lis *bufconn.Listener, opts ...grpc.DialOption) *grpc.Cl
 	return conn
 }
 
+// gauge counts how many run and remembers the most.
+type gauge struct{ now, most atomic.Int64 }
+
+func (g *gauge) enter() {
+	n := g.now.Add(1)
+	for {
+		m := g.most.Load()
+		if n <= m || g.most.CompareAndSwap(m, n) {
+			return
+		}
+	}
+}
+
+func (g *gauge) leave() { g.now.Add(-1) }
+
+// lane is a lane's part of the statistics.
+func lane(c *admission.Controller, name string) admission.LaneStats {
+	l, _ := c.Stats().Lane(name)
+	return l
+}
+
+// eventually waits for what happens on other goroutines, as long as a slow
+// machine may need.
+func eventually(t testing.TB, what string, ok func() bool) {
+	t.Helper()
+	for start := time.Now(); !ok(); time.Sleep(time.Millisecond) {
+		if time.Since(start) > 30*time.Second {
+			t.Fatalf("not in half a minute: %s", what)
+		}
+	}
+}
+
+// recovering are interceptors that end what panics as INTERNAL, after a look.
+func recovering(saw func(any)) (grpc.UnaryServerInterceptor, grpc.StreamServerInterceptor) {
+	recovered := func(err *error) {
+		if p := recover(); p != nil {
+			saw(p)
+			*err = status.Error(codes.Internal, "panicked")
+		}
+	}
+	return func(ctx context.Context, req any, _ *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (_ any, err error) {
+			defer recovered(&err)
+			return handler(ctx, req)
+		}, func(srv any, ss grpc.ServerStream, _ *grpc.StreamServerInfo, handler grpc.StreamHandler) (err error) {
+			defer recovered(&err)
+			return handler(srv, ss)
+		}
+}
+
 // pair is a client of a service behind ctrl.
 func pair(t testing.TB, ctrl *admission.Controller, cfg grpcmw.Config, impl *service) testgrpc.TestServiceClient {
 	t.Helper()
 	_, lis := serve(t, impl, grpcmw.ServerOptions(ctrl, cfg)...)
 	return testgrpc.NewTestServiceClient(dial(t, lis))
+}
+
+// tuned is a lane whose limit finds itself from n on.
+func tuned(n int) admission.Config {
+	return only(admission.LaneConfig{Limit: admission.LimitConfig{Initial: n}})
 }
