@@ -18,6 +18,9 @@ import (
 // maxLag is the p99 of the generator's lag above which a point is not to be trusted.
 const maxLag = 10 * time.Millisecond
 
+// grpcFlag has serve speak gRPC.
+const grpcFlag = "-grpc"
+
 // arm is one way of running the service.
 type arm struct {
 	name   string
@@ -86,7 +89,7 @@ func startArm(ctx context.Context, name string, sizes orders.Sizes, flags ...str
 	if err != nil {
 		return a, err
 	}
-	client, err := load.NewClient("http://" + child.at.Addr)
+	client, err := load.NewClient(targetURL(child.at.Addr, slices.Contains(flags, grpcFlag)))
 	if err != nil {
 		_ = child.Stop()
 		return a, err

@@ -167,8 +167,12 @@ func (c *curve) start(ctx context.Context) error {
 	if err := c.prepare(ctx); err != nil {
 		return err
 	}
+	var flags []string
+	if c.opts.grpc {
+		flags = append(flags, grpcFlag)
+	}
 	for _, name := range []string{report.ArmOff, report.ArmOn} {
-		a, err := startArm(ctx, name, c.opts.sizes)
+		a, err := startArm(ctx, name, c.opts.sizes, flags...)
 		if err != nil {
 			return err
 		}
@@ -185,7 +189,11 @@ func (c *curve) prepare(ctx context.Context) (err error) {
 		}
 	}
 	c.report.Customers = c.opts.sizes.Customers
-	c.opts.mix, err = load.NewMix(orderRequests(c.opts.sizes)...)
+	requests := orderRequests(c.opts.sizes)
+	if c.opts.grpc {
+		requests = overGRPC(requests)
+	}
+	c.opts.mix, err = load.NewMix(requests...)
 	return err
 }
 

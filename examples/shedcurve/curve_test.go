@@ -102,6 +102,30 @@ func TestBothArms(t *testing.T) {
 	}
 }
 
+// The same over gRPC: both arms are asked for what they would be over HTTP, and write the same files.
+func TestBothArmsOverGRPC(t *testing.T) {
+	o := short(t, "", 2)
+	o.grpc = true
+	var stdout, stderr bytes.Buffer
+	if err := newCurve(o, &stderr).run(t.Context(), &stdout); err != nil {
+		t.Fatal(err)
+	}
+	if got := strings.Join(files(t, o.out), " "); got != fourFiles {
+		t.Errorf("files %s, want %s", got, fourFiles)
+	}
+	r := decode(t, stdout.Bytes())
+	if len(r.Arms) != 2 || r.CapacityRPS <= 0 {
+		t.Fatalf("capacity %v, %d arms", r.CapacityRPS, len(r.Arms))
+	}
+	t.Logf("capacity %.0f/s", r.CapacityRPS)
+	for _, a := range r.Arms {
+		p := a.Points[0]
+		if p.Good == 0 || p.Offered != p.Good+p.Shed+p.Failed || p.Tiers["t1"].Offered == 0 || len(p.Tenants) == 0 || p.Speed == nil {
+			t.Errorf("arm %s: %+v", a.Name, p)
+		}
+	}
+}
+
 func TestTarget(t *testing.T) {
 	srv := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { time.Sleep(5 * time.Millisecond) }))
 	defer srv.Close()

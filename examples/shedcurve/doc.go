@@ -5,7 +5,7 @@
 // starts the service of package orders twice as child processes (arm "off": plain; arm "on": behind Spillway; the
 // same handler and pool otherwise), measures the plain one's capacity, offers both from half to ten times that,
 // and prints a table and writes shedcurve.html, .svg, .csv and .json. The flag -help lists what can be changed;
-// with -target it loads a service that is already running, and
+// with -grpc the service speaks gRPC instead of HTTP; with -target it loads a service that is already running, and
 //
 //	go run ./examples/shedcurve serve -addr 127.0.0.1:8080 -spillway on
 //

@@ -45,7 +45,10 @@ func TestUsageErrors(t *testing.T) {
 		{"-seed -1", []string{"-seed"}},
 		{"-request GET", []string{"-target, which is missing"}},
 		{"-target http://x", []string{"-target needs -request or -requests"}},
-		{"-target x -request GET", []string{`-target is "x"`, `request "GET": must end with a method and a path`}},
+		{"-target x -request GET", []string{`-target: load: target is "x"`, `request "GET": must end with a method and a path`}},
+		{"-target grpc://x -request GET", []string{`target is "grpc://x"`}},
+		{"-target grpc://x:1 -request /a.B/C -grpc", []string{"-grpc is for our own service"}},
+		{"-target grpc://x:1 -request /a.B", []string{"must be one of gRPC"}},
 		{"-target http://x -requests " + yaml, []string{"requests[0]", `path is "x"`}},
 		{"-target http://x -requests /none.yaml", []string{"-requests:", "/none.yaml"}},
 		{"noisy -pairs 0 -load 0 -duration 1ms", []string{"-pairs is 0", "-load is 0", "-duration is 1ms"}},
@@ -82,10 +85,10 @@ func TestUsageErrors(t *testing.T) {
 
 func TestHelp(t *testing.T) {
 	for args, flags := range map[string][]string{
-		"-help":        {"-target", "-request", "-requests", "-rates", "-duration", "-deadline", "-seed", "-out", "-json", "-quick", "-customers"},
+		"-help":        {"-target", "-request", "-requests", "-rates", "-duration", "-deadline", "-seed", "-out", "-json", "-quick", "-grpc", "-customers"},
 		"noisy -help":  {"-pairs", "-load", "-duration", "-deadline", "-seed", "-customers"},
 		"limits -help": {"-limits", "-rounds", "-load", "-duration", "-deadline", "-seed", "-json", "-customers"},
-		"serve -help":  {"-addr", "-admin", "-spillway", "-limit", "-db", "-customers"},
+		"serve -help":  {"-addr", "-admin", "-spillway", "-grpc", "-limit", "-db", "-customers"},
 	} {
 		var stderr bytes.Buffer
 		if code := run(strings.Fields(args), strings.NewReader(""), &stderr, &stderr); code != exitOK {

@@ -5,7 +5,6 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"net/url"
 	"os"
 	"slices"
 	"strconv"
@@ -28,6 +27,7 @@ type options struct {
 	seed     uint64
 	out      string
 	json     bool
+	grpc     bool         // our own service speaks gRPC
 	sizes    orders.Sizes // of our own service; zero: as fits this machine
 }
 
@@ -79,8 +79,8 @@ func parseOptions(args []string, stderr io.Writer) (options, error) {
 		fmt.Fprint(stderr, helpText)
 		fs.PrintDefaults()
 	}
-	fs.StringVar(&o.target, "target", "", "load the service at this `URL` instead of starting one")
-	fs.Func("request", "`line` that describes requests to -target, such as 'weight=3 tier=t1 GET /x'; may be repeated",
+	fs.StringVar(&o.target, "target", "", "load the service at this `URL` instead of starting one: http://, https:// or grpc://host:port, which needs server reflection")
+	fs.Func("request", "`line` that describes requests to -target, such as 'weight=3 tier=t1 GET /x' or, for gRPC, 'tier=t1 /package.Service/Method {\"id\": 1}'; may be repeated",
 		func(s string) error { requests = append(requests, s); return nil })
 	fs.StringVar(&file, "requests", "", "YAML `file` that describes requests to -target: a list of {weight, tier, tenant, method, path, body, header}")
 	fs.StringVar(&rates, "rates", defaultRates, "loads to offer, as `multiples` of capacity")
@@ -89,6 +89,7 @@ func parseOptions(args []string, stderr io.Writer) (options, error) {
 	fs.Uint64Var(&o.seed, "seed", 1, "of arrivals and requests")
 	fs.StringVar(&o.out, "out", ".", "`folder` to write the report's files to")
 	fs.BoolVar(&o.json, "json", false, "print the report as JSON instead of a table")
+	fs.BoolVar(&o.grpc, "grpc", false, "our own service speaks gRPC instead of HTTP")
 	customersFlag(fs, &customers)
 	fs.BoolVar(&quick, "quick", false, "fewer loads for a shorter time: under 30 s")
 	if err := parseFlags(fs, args); err != nil {
@@ -118,6 +119,9 @@ func parseOptions(args []string, stderr io.Writer) (options, error) {
 	if errs[3] = checkCustomers(customers); customers != 0 && o.target != "" {
 		errs[3] = errors.New("-customers is for our own service, not for -target")
 	}
+	if o.grpc && o.target != "" {
+		errs[3] = errors.Join(errs[3], errors.New("-grpc is for our own service, not for -target"))
+	}
 	return o, errors.Join(errs[:]...)
 }
 
@@ -129,8 +133,10 @@ func (o options) check() error {
 	if o.deadline < minDeadline || o.deadline > maxDeadline {
 		errs = append(errs, fmt.Errorf("-deadline is %v, must be %v to %v", o.deadline, minDeadline, maxDeadline))
 	}
-	if u, err := url.Parse(o.target); o.target != "" && (err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.RawQuery != "") {
-		errs = append(errs, fmt.Errorf("-target is %q, must be an http:// or https:// URL without query", o.target))
+	if o.target != "" {
+		if _, err := load.ParseTarget(o.target); err != nil {
+			errs = append(errs, fmt.Errorf("-target: %w", err))
+		}
 	}
 	return errors.Join(errs...)
 }

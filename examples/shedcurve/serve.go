@@ -15,6 +15,7 @@ import (
 	"runtime"
 	"time"
 
+	"github.com/spillway-go/spillway/admission"
 	"github.com/spillway-go/spillway/examples/shedcurve/orders"
 )
 
@@ -22,6 +23,7 @@ import (
 type serveConfig struct {
 	addr, admin string
 	spillway    bool
+	grpc        bool
 	limit       int    // of each lane; 0: tuned
 	db          string // made by orders.Create; empty: a temporary one
 	customers   int    // of a temporary one; 0: as fits this machine
@@ -42,6 +44,7 @@ func parseServe(args []string, stderr io.Writer) (serveConfig, error) {
 	fs.StringVar(&c.addr, "addr", "127.0.0.1:8080", "`address` to serve on; port 0 picks one")
 	fs.StringVar(&c.admin, "admin", "127.0.0.1:0", "`address` for usage, reset and profiles; anybody who reaches it can reset the data")
 	fs.StringVar(&spillway, "spillway", "on", "`on or off`: with or without Spillway before the same handler")
+	fs.BoolVar(&c.grpc, "grpc", false, "speak gRPC instead of HTTP, with server reflection")
 	fs.IntVar(&c.limit, "limit", 0, "how many requests of each of Spillway's lanes, read and write, may be inside; 0: as `many` as it finds best itself")
 	fs.StringVar(&c.db, "db", "", "database `file` that an earlier run made; empty: a new one in a temporary folder")
 	customersFlag(fs, &c.customers)
@@ -105,15 +108,13 @@ func serve(ctx context.Context, c serveConfig, stdin io.Reader, stdout, stderr i
 		return err
 	}
 	defer store.Close()
-	handler := http.Handler(orders.Handler(store))
+	var ctrl *admission.Controller // a nil one admits all
 	var stats func() any
 	if c.spillway {
-		protect, ctrl, err := newSpillway(c.limit)
-		if err != nil {
+		if ctrl, err = newController(c.limit); err != nil {
 			return err
 		}
 		defer ctrl.Close()
-		handler = protect(handler)
 		stats = func() any { return ctrl.Stats() }
 	}
 	m := newMeter()
@@ -123,11 +124,15 @@ func serve(ctx context.Context, c serveConfig, stdin io.Reader, stdout, stderr i
 		return err
 	}
 	defer g.stop()
-	return listen(ctx, c, m.count(orders.WithDeadline(handler)), adminHandler(m, g, store, stats), stdout, stderr)
+	public := server(httpServer(store, ctrl, m))
+	if c.grpc {
+		public = grpcServer(store, ctrl, m)
+	}
+	return listen(ctx, c, public, adminHandler(m, g, store, stats), stdout, stderr)
 }
 
-// listen serves both handlers until ctx ends.
-func listen(ctx context.Context, c serveConfig, public, admin http.Handler, stdout, stderr io.Writer) error {
+// listen serves both until ctx ends.
+func listen(ctx context.Context, c serveConfig, public server, admin http.Handler, stdout, stderr io.Writer) error {
 	publicListener, err := net.Listen("tcp", c.addr)
 	if err != nil {
 		return err
@@ -142,17 +147,16 @@ func listen(ctx context.Context, c serveConfig, public, admin http.Handler, stdo
 			return err
 		}
 	} else {
-		fmt.Fprintf(stderr, "order service on http://%s (spillway %t), admin on http://%s; Ctrl-C ends it\n", at.Addr, c.spillway, at.Admin)
+		fmt.Fprintf(stderr, "order service on %s (spillway %t), admin on http://%s; Ctrl-C ends it\n", targetURL(at.Addr, c.grpc), c.spillway, at.Admin)
 	}
-	publicServer := &http.Server{Handler: public, ReadHeaderTimeout: 5 * time.Second}
 	adminServer := &http.Server{Handler: admin, ReadHeaderTimeout: 5 * time.Second}
 	ended := make(chan error, 2)
-	go func() { ended <- publicServer.Serve(publicListener) }()
+	go func() { ended <- public.Serve(publicListener) }()
 	go func() { ended <- adminServer.Serve(adminListener) }()
 	select {
 	case err = <-ended:
 	case <-ctx.Done():
 		err = nil
 	}
-	return errors.Join(err, publicServer.Close(), adminServer.Close())
+	return errors.Join(err, public.Close(), adminServer.Close())
 }

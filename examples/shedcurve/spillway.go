@@ -1,12 +1,15 @@
 package main
 
 import (
+	"context"
 	"net/http"
 	"strings"
 	"time"
 
+	"google.golang.org/grpc/metadata"
+
 	"github.com/spillway-go/spillway/admission"
-	"github.com/spillway-go/spillway/httpmw"
+	"github.com/spillway-go/spillway/examples/shedcurve/orders"
 	"github.com/spillway-go/spillway/scorecard"
 )
 
@@ -19,27 +22,22 @@ var rules = []scorecard.Rule{
 	{Name: "tenant", Match: "tenant:*", Cap: scorecard.Cap{N: 8}},
 }
 
-// newSpillway returns the middleware that makes the difference between the arms, and the controller that it
-// asks. All but the lanes and the caps is default, and the lanes' limit where it is not 0: then each is pinned there.
+// newController returns the controller that makes the difference between the arms, which asks it about every request. All
+// but the lanes and the caps is default, and the lanes' limit where it is not 0: then each is pinned there.
 // The controller is the caller's to close.
-func newSpillway(limit int) (func(http.Handler) http.Handler, *admission.Controller, error) {
+func newController(limit int) (*admission.Controller, error) {
 	lane := admission.LaneConfig{Limit: admission.LimitConfig{Fixed: limit}}
-	ctrl, err := admission.New(admission.Config{
+	return admission.New(admission.Config{
 		// Reads and writes wait for different things, so each has its own limit.
 		Lanes:     map[string]admission.LaneConfig{"read": lane, "write": lane},
 		Scorecard: admission.ScorecardConfig{Rules: rules},
 	})
-	if err != nil {
-		return nil, nil, err
-	}
-	return httpmw.New(ctrl, httpmw.Config{Classify: classify}), ctrl, nil
 }
 
 // classify says what a request is from its method and path, before any routing. The header X-Tenant is believed
 // because only the load generator can reach this service.
 func classify(r *http.Request) admission.Request {
-	req := admission.Request{Lane: "read", Tenant: r.Header.Get("X-Tenant")}
-	tier := admission.T3
+	req, tier := admission.Request{Lane: "read"}, admission.T3
 	switch path := r.URL.Path; {
 	case r.Method == http.MethodPost:
 		req.Lane, req.Op, tier = "write", "POST /orders", admission.T1
@@ -50,6 +48,31 @@ func classify(r *http.Request) admission.Request {
 	case strings.HasPrefix(path, "/reports/"):
 		req.Op, tier = "GET /reports/top", admission.T5
 	}
-	req.Priority = admission.NewPriority(tier, admission.CohortOf(req.Tenant, time.Now()))
+	return ofTenant(req, tier, r.Header.Get("X-Tenant"))
+}
+
+// classifyCall is classify for gRPC.
+func classifyCall(ctx context.Context, method string, _ any) admission.Request {
+	req, tier := admission.Request{Lane: "read"}, admission.T3
+	switch method {
+	case orders.MethodPlace:
+		req.Lane, tier = "write", admission.T1
+	case orders.MethodOrder:
+		tier = admission.T1
+	case orders.MethodHistory:
+		tier = admission.T2
+	case orders.MethodTop:
+		tier = admission.T5
+	}
+	tenant := ""
+	if v := metadata.ValueFromIncomingContext(ctx, "x-tenant"); len(v) > 0 {
+		tenant = v[0]
+	}
+	return ofTenant(req, tier, tenant)
+}
+
+func ofTenant(req admission.Request, tier admission.Tier, tenant string) admission.Request {
+	req.Tenant = tenant
+	req.Priority = admission.NewPriority(tier, admission.CohortOf(tenant, time.Now()))
 	return req
 }

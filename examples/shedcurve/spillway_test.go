@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"google.golang.org/grpc/metadata"
+
 	"github.com/spillway-go/spillway/admission"
 )
 
@@ -21,6 +23,11 @@ func TestClassifyAgreesWithTheWorkload(t *testing.T) {
 			lane := "read"
 			if sent.Method == "POST" {
 				lane = "write"
+			}
+			called := callOf(sent)
+			ctx := metadata.NewIncomingContext(t.Context(), metadata.Pairs("x-tenant", called.Tenant))
+			if over := classifyCall(ctx, called.Method, nil); over.Priority != got.Priority || over.Lane != got.Lane || over.Tenant != got.Tenant {
+				t.Fatalf("%s over gRPC, %s, is taken for %+v, want the same as over HTTP, %+v", c.Name, called.Method, over, got)
 			}
 			if got.Op != c.Name || got.Priority.Tier().String() != c.Tier || got.Lane != lane || got.Tenant != sent.Tenant {
 				t.Fatalf("%s of tier %s is taken for %+v, tier %s", c.Name, c.Tier, got, got.Priority.Tier())

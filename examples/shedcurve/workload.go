@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
+	"strings"
 
 	"github.com/spillway-go/spillway/examples/shedcurve/load"
 	"github.com/spillway-go/spillway/examples/shedcurve/orders"
@@ -47,6 +48,30 @@ func exportRequests(s orders.Sizes, tenant func(*rand.Rand) string) []load.Class
 			return load.Request{Method: "GET", Path: "/reports/top", Tenant: tenant(r)}
 		}},
 	}
+}
+
+// overGRPC turns requests into the calls that are the same over gRPC.
+func overGRPC(classes []load.Class) []load.Class {
+	for i, c := range classes {
+		classes[i].Make = func(r *rand.Rand) load.Request { return callOf(c.Make(r)) }
+	}
+	return classes
+}
+
+func callOf(r load.Request) load.Request {
+	call := load.Request{Tenant: r.Tenant}
+	path := strings.Split(r.Path, "/") // what is before the first slash is empty
+	switch {
+	case r.Method == "POST":
+		call.Method, call.Body = orders.MethodPlace, r.Body
+	case path[1] == "orders":
+		call.Method, call.Body = orders.MethodOrder, path[2]
+	case path[1] == "customers":
+		call.Method, call.Body = orders.MethodHistory, path[2]
+	default:
+		call.Method = orders.MethodTop
+	}
+	return call
 }
 
 func draft(s orders.Sizes, r *rand.Rand) string {

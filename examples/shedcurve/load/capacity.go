@@ -160,7 +160,7 @@ func Check(ctx context.Context, c *Client, mix *Mix, timeout time.Duration) erro
 		case a.err != nil:
 			return fmt.Errorf("load: %s: %w", class.Name, a.err)
 		case a.status/100 != 2 && !a.shed():
-			errs = append(errs, fmt.Errorf("load: %s: answered %d, must be 2xx", class.Name, a.status))
+			errs = append(errs, fmt.Errorf("load: %s: answered %d, must be 2xx%s", class.Name, a.status, a.saying()))
 		}
 	}
 	return errors.Join(errs...)

@@ -71,7 +71,7 @@ func TestCapacityErrors(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c.transport.DialContext = func(context.Context, string, string) (net.Conn, error) { return nil, syscall.ECONNREFUSED }
+	httpOf(c).DialContext = func(context.Context, string, string) (net.Conn, error) { return nil, syscall.ECONNREFUSED }
 	if _, err := Capacity(t.Context(), c, Probe{Mix: oneClass(t), Rounds: 3, Window: time.Minute, Deadline: time.Second, Seed: 1}); !errors.Is(err, ErrDead) {
 		t.Errorf("error %v, want ErrDead", err)
 	}

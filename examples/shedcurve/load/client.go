@@ -2,66 +2,56 @@ package load
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"net"
 	"net/http"
 	"net/url"
-	"strconv"
-	"strings"
 	"syscall"
-	"time"
 )
-
-// Headers that requests carry, beside those of their class.
-const (
-	DeadlineHeader = "X-Request-Timeout" // how long the client will still wait, with a unit
-	TenantHeader   = "X-Tenant"
-)
-
-// dialTimeout ends what the transport does not end with the request that began it.
-const dialTimeout = 5 * time.Second
 
 // Client sends requests to one target over connections that it keeps alive. It is safe for concurrent use;
 // make it with NewClient.
-type Client struct {
-	base      string // without a slash at its end
-	transport *http.Transport
+type Client struct{ target }
+
+// target is a service and how it is spoken to.
+type target interface {
+	// send sends one request and reads its answer to the end. It gives up when ctx ends; the service is told
+	// how long that is from now.
+	send(ctx context.Context, r Request) answer
+	close()
 }
 
-// NewClient returns a client of the service at target, an http or https URL. A path in it goes before that of
-// every request.
-func NewClient(target string) (*Client, error) {
-	u, err := url.Parse(target)
-	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" || u.RawQuery != "" || u.Fragment != "" {
-		return nil, fmt.Errorf("load: target is %q, must be an http:// or https:// URL without query", target)
+// NewClient returns a client of the service at a URL: http://, https:// or, for gRPC without TLS, grpc://host:port.
+func NewClient(at string) (*Client, error) {
+	u, err := ParseTarget(at)
+	if err != nil {
+		return nil, err
 	}
-	dialer := &net.Dialer{Timeout: dialTimeout}
-	return &Client{base: strings.TrimSuffix(u.String(), "/"), transport: &http.Transport{
-		// A client that gives up closes its connection. Thousands a second of those would leave the
-		// generator without ports while they linger in TIME_WAIT; a reset leaves none behind.
-		DialContext: func(ctx context.Context, network, addr string) (net.Conn, error) {
-			conn, err := dialer.DialContext(ctx, network, addr)
-			if tcp, ok := conn.(*net.TCPConn); ok {
-				_ = tcp.SetLinger(0)
-			}
-			return conn, err
-		},
-		MaxIdleConnsPerHost: 1 << 16,
-		DisableCompression:  true,
-		IdleConnTimeout:     time.Minute,
-	}}, nil
+	if u.Scheme == "grpc" {
+		return &Client{newGRPCTarget(u.Host)}, nil
+	}
+	return &Client{newHTTPTarget(u)}, nil
 }
 
-// Close closes the connections that are idle.
-func (c *Client) Close() { c.transport.CloseIdleConnections() }
+// ParseTarget checks the URL of a target.
+func ParseTarget(at string) (*url.URL, error) {
+	u, err := url.Parse(at)
+	switch {
+	case err != nil || u.Host == "" || u.RawQuery != "" || u.Fragment != "":
+	case u.Scheme == "http" || u.Scheme == "https" || u.Scheme == "grpc" && u.Port() != "" && u.Path == "":
+		return u, nil
+	}
+	return nil, fmt.Errorf("load: target is %q, must be an http:// or https:// URL without query, or grpc://host:port", at)
+}
+
+// Close closes the connections that are idle. The client opens new ones when it is used again.
+func (c *Client) Close() { c.close() }
 
 // answer is what came back for one request.
 type answer struct {
-	status     int
+	status     int    // of HTTP; that of a gRPC call is translated
 	reason     string // why it was shed; empty unless status is 503 or 429
+	says       string // what a gRPC status says beside that
 	retryAfter int    // seconds; -1 for none
 	err        error  // no answer: the deadline passed, or the connection failed
 }
@@ -70,74 +60,13 @@ func (a answer) shed() bool {
 	return a.status == http.StatusServiceUnavailable || a.status == http.StatusTooManyRequests
 }
 
+// saying is what a gRPC status says, set off from a message before it.
+func (a answer) saying() string {
+	if a.says == "" {
+		return ""
+	}
+	return "; " + a.says
+}
+
 // dead tells whether nobody listens at the target any more.
 func (a answer) dead() bool { return errors.Is(a.err, syscall.ECONNREFUSED) }
-
-// send sends one request and reads its answer to the end. It gives up when ctx ends; the target is told how
-// long that is from now.
-func (c *Client) send(ctx context.Context, r Request) answer {
-	req, err := c.request(ctx, r)
-	if err != nil {
-		return answer{err: err, retryAfter: -1}
-	}
-	res, err := c.transport.RoundTrip(req)
-	if err != nil {
-		return answer{err: err, retryAfter: -1}
-	}
-	defer res.Body.Close()
-	return read(res)
-}
-
-func (c *Client) request(ctx context.Context, r Request) (*http.Request, error) {
-	var body io.Reader
-	if r.Body != "" {
-		body = strings.NewReader(r.Body)
-	}
-	req, err := http.NewRequestWithContext(ctx, r.Method, c.base+r.Path, body)
-	if err != nil {
-		return nil, err
-	}
-	if r.Body != "" {
-		req.Header.Set("Content-Type", "application/json")
-	}
-	for k, v := range r.Header {
-		req.Header.Set(k, v)
-	}
-	if r.Tenant != "" {
-		req.Header.Set(TenantHeader, r.Tenant)
-	}
-	if d, ok := ctx.Deadline(); ok {
-		req.Header.Set(DeadlineHeader, strconv.FormatInt(max(1, time.Until(d).Milliseconds()), 10)+"ms")
-	}
-	return req, nil
-}
-
-func read(res *http.Response) answer {
-	a := answer{status: res.StatusCode, retryAfter: -1}
-	if !a.shed() {
-		_, a.err = io.Copy(io.Discard, res.Body)
-		return a
-	}
-	text, err := io.ReadAll(io.LimitReader(res.Body, 4<<10))
-	a.err = err
-	a.reason = reason(res, text)
-	if s, err := strconv.Atoi(res.Header.Get("Retry-After")); err == nil && s >= 0 {
-		a.retryAfter = s
-	}
-	return a
-}
-
-// reason is why a request was shed: the member "reason" of a problem+json body, or else the header
-// X-Admission-Reason, or else the status, for services that say no more.
-func reason(res *http.Response, text []byte) string {
-	if strings.HasPrefix(res.Header.Get("Content-Type"), "application/problem+json") {
-		var problem struct{ Reason string }
-		if json.Unmarshal(text, &problem) == nil && problem.Reason != "" {
-			return problem.Reason
-		}
-	}
-	if r := res.Header.Get("X-Admission-Reason"); r != "" {
-		return r
-	}
-	return strconv.Itoa(res.StatusCode)
-}

@@ -1,4 +1,4 @@
-// Package load offers load to an HTTP service and counts what becomes of it.
+// Package load offers load to an HTTP or gRPC service and counts what becomes of it.
 //
 // [Run] is an open loop: requests are due at the times of a Poisson process and are sent then, whatever has
 // become of those before. Latency counts from the time a request was due, so neither a service that stalls nor

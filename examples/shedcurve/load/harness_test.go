@@ -9,6 +9,9 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/descriptorpb"
 )
 
 // pipes is a listener whose connections are in memory, so that a whole service and its load run in a bubble of
@@ -57,7 +60,7 @@ func bubble(t *testing.T, h http.HandlerFunc, test func(t *testing.T, c *Client)
 		if err != nil {
 			t.Fatal(err)
 		}
-		c.transport.DialContext = p.dial
+		httpOf(c).DialContext = p.dial
 		test(t, c)
 		c.Close()
 		srv.Shutdown(t.Context()) // waits for handlers that work for nobody any more
@@ -125,3 +128,16 @@ func near(t *testing.T, what string, got, want, within float64) {
 }
 
 func anyRand() *rand.Rand { return rand.New(rand.NewPCG(1, 1)) }
+
+// httpOf is what a client of an HTTP service sends by.
+func httpOf(c *Client) *http.Transport { return c.target.(*httpTarget).transport }
+
+// importing is a file with a service whose method takes a Struct and returns Empty.
+func importing(files ...string) *descriptorpb.FileDescriptorProto {
+	return &descriptorpb.FileDescriptorProto{
+		Name: proto.String("load/test.proto"), Package: proto.String("load.test"), Syntax: proto.String("proto3"), Dependency: files,
+		Service: []*descriptorpb.ServiceDescriptorProto{{Name: proto.String("Service"), Method: []*descriptorpb.MethodDescriptorProto{{
+			Name: proto.String("Method"), InputType: proto.String(".google.protobuf.Struct"), OutputType: proto.String(".google.protobuf.Empty"),
+		}}}},
+	}
+}

@@ -7,16 +7,20 @@ import (
 	"math/rand/v2"
 	"slices"
 	"sort"
+	"strings"
 )
 
-// Request is one request to send, relative to the target's URL.
+// Request is one request to send, relative to the target's URL, or one call of a gRPC method.
 type Request struct {
-	Method string
-	Path   string // begins with "/"; may have a query
-	Body   string // sent as JSON; empty for none
-	Tenant string // sent as X-Tenant and counted by; empty for none
-	Header map[string]string
+	Method string            // of HTTP, or a full gRPC method: "/package.Service/Method"
+	Path   string            // begins with "/", may have a query; empty for a call
+	Body   string            // JSON, which a call's message is made of; empty for none
+	Tenant string            // sent as X-Tenant and counted by; empty for none
+	Header map[string]string // or metadata
 }
+
+// isCall tells whether r is for gRPC.
+func (r Request) isCall() bool { return strings.HasPrefix(r.Method, "/") }
 
 // Class is a kind of request that a mix is made of.
 type Class struct {

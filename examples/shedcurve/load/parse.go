@@ -1,6 +1,7 @@
 package load
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -8,6 +9,7 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+	"unicode"
 
 	"go.yaml.in/yaml/v4"
 )
@@ -26,15 +28,17 @@ type line struct {
 // ParseRequest reads one class of requests from a line such as
 //
 //	weight=3 tier=t1 tenant=acme GET /orders/17
+//	weight=3 tier=t1 tenant=acme /shop.Orders/Get {"id": 17}
 //
-// The settings come first, in any order, and may be left out (weight 1, tier t3, no tenant); method and path
-// come last. The path may have a query, without spaces.
+// The settings come first, in any order, and may be left out (weight 1, tier t3, no tenant). Last come method and path,
+// which may have a query, without spaces; or a gRPC method and its message as JSON, which may be left out.
 func ParseRequest(s string) (Class, error) {
 	var l line
-	fields := strings.Fields(s)
-	for len(fields) > 0 {
-		key, value, ok := strings.Cut(fields[0], "=")
-		if !ok {
+	rest := strings.TrimSpace(s)
+	for {
+		field, after := cutSpace(rest)
+		key, value, ok := strings.Cut(field, "=")
+		if !ok || strings.HasPrefix(field, "/") {
 			break
 		}
 		switch key {
@@ -51,12 +55,15 @@ func ParseRequest(s string) (Class, error) {
 		default:
 			return Class{}, fmt.Errorf("load: request %q: unknown setting %q, must be weight, tier or tenant", s, key)
 		}
-		fields = fields[1:]
+		rest = after
 	}
-	if len(fields) != 2 {
-		return Class{}, fmt.Errorf("load: request %q: must end with a method and a path, such as GET /x", s)
+	if strings.HasPrefix(rest, "/") {
+		l.Method, l.Body = cutSpace(rest)
+	} else if fields := strings.Fields(rest); len(fields) == 2 {
+		l.Method, l.Path = fields[0], fields[1]
+	} else {
+		return Class{}, fmt.Errorf("load: request %q: must end with a method and a path, such as GET /x, or with a gRPC method and JSON", s)
 	}
-	l.Method, l.Path = fields[0], fields[1]
 	c, err := l.class()
 	if err != nil {
 		return Class{}, fmt.Errorf("load: request %q: %w", s, err)
@@ -69,6 +76,7 @@ func ParseRequest(s string) (Class, error) {
 //
 //   - {weight: 3, tier: t1, method: GET, path: /orders/17}
 //   - {tier: t5, method: POST, path: /reports, body: '{"days": 30}', header: {Accept: text/csv}}
+//   - {tier: t2, method: /shop.Orders/Get, body: '{"id": 17}'}
 //
 // Unknown keys are errors.
 func ParseRequests(r io.Reader) ([]Class, error) {
@@ -111,12 +119,7 @@ func (l line) class() (Class, error) {
 	if !isTier(l.Tier) {
 		errs = append(errs, fmt.Errorf(`tier is %q, must be "t0" to "t5"`, l.Tier))
 	}
-	if l.Method == "" || strings.ToUpper(l.Method) != l.Method || !isToken(l.Method) {
-		errs = append(errs, fmt.Errorf("method is %q, must be one in capitals, such as GET", l.Method))
-	}
-	if u, err := url.ParseRequestURI(l.Path); err != nil || !strings.HasPrefix(l.Path, "/") || u.Host != "" {
-		errs = append(errs, fmt.Errorf("path is %q, must begin with a single /", l.Path))
-	}
+	errs = append(errs, l.checkTarget()...)
 	if !isValue(l.Tenant) {
 		errs = append(errs, fmt.Errorf("tenant is %q, must be printable", l.Tenant))
 	}
@@ -127,9 +130,41 @@ func (l line) class() (Class, error) {
 	}
 	req := Request{Method: l.Method, Path: l.Path, Body: l.Body, Tenant: l.Tenant, Header: l.Header}
 	return Class{
-		Name: l.Method + " " + l.Path, Weight: weight, Tier: l.Tier,
+		Name: strings.TrimSpace(l.Method + " " + l.Path), Weight: weight, Tier: l.Tier,
 		Make: func(*rand.Rand) Request { return req },
 	}, errors.Join(errs...)
+}
+
+// cutSpace cuts s at its first white space.
+func cutSpace(s string) (field, rest string) {
+	if i := strings.IndexFunc(s, unicode.IsSpace); i >= 0 {
+		return s[:i], strings.TrimSpace(s[i:])
+	}
+	return s, ""
+}
+
+// checkTarget checks what is asked for: method and path, or a gRPC method and its message.
+func (l line) checkTarget() (errs []error) {
+	if strings.HasPrefix(l.Method, "/") {
+		service, name, _ := strings.Cut(l.Method[1:], "/")
+		if !isToken(service) || !isToken(name) {
+			errs = append(errs, fmt.Errorf("method is %q, must be one of gRPC, such as /package.Service/Method", l.Method))
+		}
+		if l.Path != "" {
+			errs = append(errs, fmt.Errorf("path is %q, a gRPC method has none", l.Path))
+		}
+		if l.Body != "" && !json.Valid([]byte(l.Body)) {
+			errs = append(errs, fmt.Errorf("message is %q, must be JSON", l.Body))
+		}
+		return errs
+	}
+	if l.Method == "" || strings.ToUpper(l.Method) != l.Method || !isToken(l.Method) {
+		errs = append(errs, fmt.Errorf("method is %q, must be one in capitals, such as GET", l.Method))
+	}
+	if u, err := url.ParseRequestURI(l.Path); err != nil || !strings.HasPrefix(l.Path, "/") || u.Host != "" {
+		errs = append(errs, fmt.Errorf("path is %q, must begin with a single /", l.Path))
+	}
+	return errs
 }
 
 // isToken tells whether s may be a method or the name of a header (RFC 9110, 5.6.2).

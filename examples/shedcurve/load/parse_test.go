@@ -1,6 +1,7 @@
 package load
 
 import (
+	"encoding/json"
 	"reflect"
 	"strings"
 	"testing"
@@ -16,6 +17,8 @@ func TestParseRequest(t *testing.T) {
 		{"GET /", 1, "t3", Request{Method: "GET", Path: "/"}},
 		{"weight=3 tier=t1 GET /x", 3, "t1", Request{Method: "GET", Path: "/x"}},
 		{"  tenant=acme tier=t0  weight=0.5\tDELETE   /x/y?z=1&w=2 ", 0.5, "t0", Request{Method: "DELETE", Path: "/x/y?z=1&w=2", Tenant: "acme"}},
+		{"/shop.Orders/Top", 1, "t3", Request{Method: "/shop.Orders/Top"}},
+		{"weight=2 tenant=a\t/shop.Orders/Get  {\"id\": 1,  \"a=b\": \"c  d\"} ", 2, "t3", Request{Method: "/shop.Orders/Get", Body: `{"id": 1,  "a=b": "c  d"}`, Tenant: "a"}},
 		{"tenant=a=b POST /x", 1, "t3", Request{Method: "POST", Path: "/x", Tenant: "a=b"}},
 	} {
 		c, err := ParseRequest(tt.line)
@@ -49,6 +52,10 @@ func TestParseRequestErrors(t *testing.T) {
 		"GET http://elsewhere/":    `path is "http://elsewhere/"`,
 		"GET /%zz":                 `path is "/%zz"`,
 		"tenant=\x01 GET /":        "tenant is",
+		"/shop.Orders":             `method is "/shop.Orders", must be one of gRPC`,
+		"//Get":                    `method is "//Get"`,
+		"/shop.Orders/Get/all":     `method is "/shop.Orders/Get/all"`,
+		"/shop.Orders/Get {id: 1}": `message is "{id: 1}", must be JSON`,
 		"weight=0 tier=x get nope": `path is "nope"`,
 	} {
 		_, err := ParseRequest(line)
@@ -67,6 +74,7 @@ func TestParseRequests(t *testing.T) {
   path: /reports
   body: '{"days": 30}'
   header: {Accept: text/csv}
+- {method: /shop.Orders/Get, body: '{"id": 17}'}
 `))
 	if err != nil {
 		t.Fatal(err)
@@ -74,13 +82,14 @@ func TestParseRequests(t *testing.T) {
 	want := []Request{
 		{Method: "GET", Path: "/orders/17"},
 		{Method: "POST", Path: "/reports", Body: `{"days": 30}`, Tenant: "acme", Header: map[string]string{"Accept": "text/csv"}},
+		{Method: "/shop.Orders/Get", Body: `{"id": 17}`},
 	}
 	for i, c := range classes {
 		if got := c.Make(anyRand()); !reflect.DeepEqual(got, want[i]) {
 			t.Errorf("request %d: %+v, want %+v", i, got, want[i])
 		}
 	}
-	if len(classes) != 2 || classes[0].Weight != 3 || classes[1].Weight != 1 || classes[1].Tier != "t5" {
+	if len(classes) != 3 || classes[0].Weight != 3 || classes[1].Weight != 1 || classes[1].Tier != "t5" {
 		t.Errorf("classes %+v", classes)
 	}
 }
@@ -94,6 +103,7 @@ func TestParseRequestsErrors(t *testing.T) {
 		"- {method: GET, path: /, weight: many}": "requests",
 		"- {method: GET, path: /}\n- {path: /}":  `requests[1]: method is ""`,
 		"- {method: GET, path: /, weight: 0}":    "requests[0]: weight is 0",
+		"- {method: /a.B/C, path: /}":            `requests[0]: path is "/", a gRPC method has none`,
 		"- {method: GET, path: /, header: {'a b': c}}":    `header "a b"`,
 		"- {method: GET, path: /, header: {a: \"c\\n\"}}": `header "a"`,
 	} {
@@ -104,7 +114,7 @@ func TestParseRequestsErrors(t *testing.T) {
 
 // Whatever is read without an error can be mixed and sent.
 func FuzzParseRequest(f *testing.F) {
-	for _, s := range []string{"GET /", "weight=3 tier=t1 tenant=a GET /x?y=z", "weight=1e309 GET /", "tier= POST //x", "=x GET /", "weight=0x1p-2 GET /a%20b"} {
+	for _, s := range []string{"GET /", "weight=3 tier=t1 tenant=a GET /x?y=z", "weight=1e309 GET /", "tier= POST //x", "=x GET /", "weight=0x1p-2 GET /a%20b", "tier=t1 /a.B/C {}"} {
 		f.Add(s)
 	}
 	client, err := NewClient("http://service.test/base/")
@@ -123,7 +133,13 @@ func FuzzParseRequest(f *testing.F) {
 			t.Errorf("%q was read but cannot be mixed: %v", s, err)
 		}
 		r := c.Make(anyRand())
-		req, err := client.request(t.Context(), r)
+		if r.isCall() {
+			if strings.Count(r.Method, "/") != 2 || r.Path != "" || r.Body != "" && !json.Valid([]byte(r.Body)) {
+				t.Errorf("%q is the call %+v", s, r)
+			}
+			return
+		}
+		req, err := client.target.(*httpTarget).request(t.Context(), r)
 		if err != nil {
 			t.Fatalf("%q was read but cannot be sent: %v", s, err)
 		}

@@ -138,9 +138,9 @@ func TestOverloadOfPlainQueue(t *testing.T) {
 func TestDeadTargetEndsTheRun(t *testing.T) {
 	var dead atomic.Bool
 	bubble(t, ok, func(t *testing.T, c *Client) {
-		dial := c.transport.DialContext
-		c.transport.DisableKeepAlives = true
-		c.transport.DialContext = func(ctx context.Context, network, addr string) (net.Conn, error) {
+		dial := httpOf(c).DialContext
+		httpOf(c).DisableKeepAlives = true
+		httpOf(c).DialContext = func(ctx context.Context, network, addr string) (net.Conn, error) {
 			if dead.Load() {
 				return nil, &net.OpError{Op: "dial", Err: syscall.ECONNREFUSED}
 			}
@@ -190,7 +190,7 @@ func TestOutstandingIsBounded(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		c.transport.DialContext = func(context.Context, string, string) (net.Conn, error) {
+		httpOf(c).DialContext = func(context.Context, string, string) (net.Conn, error) {
 			time.Sleep(2 * time.Second) // the transport does not end a dial with the request that began it
 			return nil, syscall.ETIMEDOUT
 		}
@@ -237,7 +237,7 @@ func TestConfigErrors(t *testing.T) {
 	wantErrors(t, err, "mix: nil", "rate is NaN", "warm-up is -1ns", "duration is 0s", "deadline is 0s", "slice is -1ns")
 	_, err = Run(t.Context(), c, Config{Mix: oneClass(t), Rate: 1, Duration: time.Second, Slice: time.Second / maxSlices, Deadline: time.Second})
 	wantErrors(t, err, "slice is 5ms, must be zero or more than 1/200 of the duration")
-	for _, target := range []string{"", "service.test", "ftp://x", "http://", "http://x/?q=1", "http://x/#f", "http://%"} {
+	for _, target := range []string{"", "service.test", "ftp://x", "http://", "http://x/?q=1", "http://x/#f", "http://%", "grpc://x", "grpc://x:1/path"} {
 		if _, err := NewClient(target); err == nil {
 			t.Errorf("target %q: no error", target)
 		}

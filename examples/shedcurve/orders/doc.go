@@ -7,6 +7,8 @@
 //	POST /orders                  a transaction: price the lines, take the stock, write the order
 //	GET  /reports/top             scans with GROUP BY: best products, customers, categories and regions among the latest orders
 //
+// The same four are served over gRPC, by [Register].
+//
 // Every endpoint takes several statements, each with a connection of the pool for itself, as handlers do that
 // were written one query at a time. That is what makes an overloaded service waste its work: a request waits
 // for the pool several times, and one that gives up at its last statement has cost nearly as much as one

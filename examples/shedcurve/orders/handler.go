@@ -9,8 +9,6 @@ import (
 	"strconv"
 )
 
-const maxLines = 20 // of an order
-
 // Handler serves the four endpoints from s.
 func Handler(s *Store) *http.ServeMux {
 	mux := http.NewServeMux()
@@ -46,15 +44,9 @@ func place(w http.ResponseWriter, r *http.Request, s *Store) {
 		http.Error(w, "body: must be an order as JSON: "+err.Error(), http.StatusBadRequest)
 		return
 	}
-	if len(d.Lines) == 0 || len(d.Lines) > maxLines {
-		http.Error(w, "lines: must be 1 to "+strconv.Itoa(maxLines), http.StatusBadRequest)
+	if err := d.check(); err != nil {
+		http.Error(w, err.Error(), http.StatusBadRequest)
 		return
-	}
-	for _, l := range d.Lines {
-		if l.Quantity < 1 {
-			http.Error(w, "quantity: must be at least 1", http.StatusBadRequest)
-			return
-		}
 	}
 	id, total, err := s.Place(r.Context(), d)
 	reply(w, r, http.StatusCreated, map[string]int64{"id": id, "total": int64(total)}, err)

@@ -22,6 +22,21 @@ type DraftLine struct {
 	Quantity int `json:"quantity"`
 }
 
+const maxLines = 20 // of an order
+
+// check reports a draft that nobody can want.
+func (d Draft) check() error {
+	if len(d.Lines) == 0 || len(d.Lines) > maxLines {
+		return fmt.Errorf("lines: must be 1 to %d", maxLines)
+	}
+	for _, l := range d.Lines {
+		if l.Quantity < 1 {
+			return errors.New("quantity: must be at least 1")
+		}
+	}
+	return nil
+}
+
 // Place writes an order and returns its id and total. What it needs to read it reads before the
 // transaction, which is as short as it can be, since SQLite has one writer at a time.
 // It returns sql.ErrNoRows for an unknown customer and ErrStock for a product that cannot be had.
