@@ -34,6 +34,7 @@ type Controller struct {
 	mu struct { // guards changes of the plan; taken before any lane's lock
 		sync.Mutex
 		closed bool
+		config ConfigStats
 		lanes  []*lane // all that the loop serves, removed ones until they drain
 
 		regulators map[string]*regulator
@@ -44,15 +45,8 @@ type Controller struct {
 // New starts a controller: its loop's goroutine, and one for each signal. The
 // zero Config works. All that is wrong with cfg and opts is reported at once.
 func New(cfg Config, opts ...Option) (*Controller, error) {
-	o := options{logger: slog.New(slog.DiscardHandler)}
-	var errs []error
-	for _, opt := range opts {
-		if opt != nil {
-			errs = append(errs, opt(&o))
-		}
-	}
-	errs = append(errs, cfg.Validate(), o.check(cfg))
-	if err := errors.Join(errs...); err != nil {
+	o, err := gather(opts)
+	if err := errors.Join(err, cfg.Validate(), o.check(cfg)); err != nil {
 		return nil, err
 	}
 	card, err := scorecard.New()
@@ -91,16 +85,18 @@ func (c *Controller) wake() {
 // another starts anew.
 func (c *Controller) Apply(cfg Config) error {
 	if c == nil {
-		return errors.New("admission: Apply on a nil Controller")
+		return errNil
 	}
-	if err := errors.Join(cfg.Validate(), c.opts.check(cfg)); err != nil {
+	err := c.Check(cfg)
+	if err == nil {
+		err = c.apply(cfg)
+	}
+	if err != nil {
+		c.RefuseConfig(err)
 		return err
 	}
-	err := c.apply(cfg)
-	if err == nil {
-		c.opts.logger.LogAttrs(context.Background(), slog.LevelInfo, "config applied")
-	}
-	return err
+	c.opts.logger.LogAttrs(context.Background(), slog.LevelInfo, "config applied")
+	return nil
 }
 
 func (c *Controller) apply(cfg Config) error {
@@ -135,6 +131,7 @@ func (c *Controller) apply(cfg Config) error {
 		}
 	}
 	c.plan.Store(p)
+	c.acceptedLocked()
 	c.runRegulators(p, all)
 	for _, l := range c.mu.lanes {
 		if p.lanes[l.name] != l {

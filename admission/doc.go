@@ -58,7 +58,8 @@
 // [Controller.Stats] explains the moment. Look in this order; counters only grow,
 // so compare two snapshots.
 //
-//   - Mode. In [Shadow] nobody is shed, in [Off] nothing is counted.
+//   - Mode. In [Shadow] nobody is shed, in [Off] nothing is counted. Config.Err: the
+//     last change of the config was not put in force, and why.
 //   - Who is refused, and why: Tiers[t].Shed by [Reason] of each [LaneStats]
 //     (Shadow instead of Shed where it was only counted). The reason says which
 //     of the following to read. Left counts callers that went while they waited.
@@ -95,7 +96,7 @@
 // limit with its reason, Gate when a lane begins to shed by priority and when it
 // ends. The log, see [WithLogger], has at level Debug "limit moved", "gate sheds"
 // and "gate is open"; at Info "config applied", "signal found again" and "guard
-// works again"; at Warn "signal lost" and "guard fails open". It never has a line per request.
+// works again"; at Warn "signal lost", "guard fails open" and "config refused". It never has a line per request.
 //
 // # Promises
 //

@@ -1,6 +1,7 @@
 package admission
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -14,7 +15,8 @@ import (
 // kind is a built-in regulator that a config can name.
 type kind struct {
 	build func(RegulatorConfig) (source, error)
-	guard bool // not polled; it can count and be told names
+	guard bool   // not polled; it can count and be told names
+	reads string // field that it measures against; empty: limit
 
 	by, counts string // unless the config says otherwise
 }
@@ -57,7 +59,7 @@ var kinds = map[string]kind{
 	"psi-cpu":    {build: psi("cpu")},
 	"psi-memory": {build: psi("memory")},
 	"psi-io":     {build: psi("io")},
-	"sched-latency": {build: func(rc RegulatorConfig) (source, error) {
+	"sched-latency": {reads: "target", build: func(rc RegulatorConfig) (source, error) {
 		s, err := regulators.SchedLatency(time.Duration(rc.Target))
 		return source{signal: s}, err
 	}},
@@ -87,6 +89,6 @@ func (v *problems) kind(at string, rc RegulatorConfig) {
 	// What this machine does not have is New's and Apply's to report: a config may
 	// be checked elsewhere than it is used.
 	if _, err := k.build(rc); err != nil && !errors.Is(err, errors.ErrUnsupported) {
-		v.join(at, err)
+		v.join(at+"."+cmp.Or(k.reads, "limit"), err)
 	}
 }

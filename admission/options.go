@@ -2,6 +2,7 @@ package admission
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"time"
@@ -21,8 +22,20 @@ type options struct {
 	limits  map[string]pid.Limit
 }
 
+// gather asks all options; those that err have no effect.
+func gather(opts []Option) (o options, err error) {
+	o.logger = slog.New(slog.DiscardHandler)
+	var errs []error
+	for _, opt := range opts {
+		if opt != nil {
+			errs = append(errs, opt(&o))
+		}
+	}
+	return o, errors.Join(errs...)
+}
+
 // WithLogger sets where edges are logged, never requests: a signal lost (Warn)
-// or found again, a guard that panics (Warn) or works again, a config applied (Info), and at level Debug every move of a
+// or found again, a guard that panics (Warn) or works again, a config applied (Info) or refused (Warn), and at level Debug every move of a
 // limit with its reason, and the gate's beginning and end of shedding with what
 // asks for it. A limit moves some times a second at most, unless its law moves
 // with every request, as aimd does: then it is 20 a second. Nil discards, as

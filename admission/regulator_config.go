@@ -3,6 +3,7 @@ package admission
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -119,9 +120,12 @@ func (v *problems) regulator(name string, r RegulatorConfig, lanes map[string]La
 	if r.Kind != "" {
 		v.kind(at, r)
 	}
-	for _, l := range r.Lanes {
+	for i, l := range r.Lanes {
 		if _, ok := lanes[l]; !ok && laneName(l) != defaultLane {
-			v.add(at+".lanes", fmt.Sprintf("%q", l), "is not a lane of the config")
+			*v = append(*v, &FieldError{
+				Field: fmt.Sprintf("%s.lanes[%d]", at, i), Value: fmt.Sprintf("%q", l),
+				Rule: "must be a lane of the config", Known: slices.Sorted(maps.Keys(lanes)),
+			})
 		}
 	}
 	v.oneOf(at+".by", r.By, byTenant, byCaller, byKey)
@@ -167,14 +171,16 @@ func (v *problems) oneOf(field, value string, allowed ...string) {
 
 // bound checks what only the role tells: a name must stand for something, and only
 // for one thing.
-func (v *problems) bound(name string, rc RegulatorConfig, src source, brought bool) {
+func (v *problems) bound(name string, rc RegulatorConfig, src source, brought bool, names []string) {
 	at := fmt.Sprintf("regulators[%q]", name)
 	k, builtIn := kinds[rc.Kind]
 	switch {
 	case brought && rc.Kind != "":
-		v.add(at+".kind", fmt.Sprintf("%.64q", rc.Kind), "but one of that name was brought in by an option")
+		v.add(at+".kind", fmt.Sprintf("%.64q", rc.Kind), "must be left out: one of that name was brought in by an option")
 	case !brought && rc.Kind == "":
-		v.add("regulators", fmt.Sprintf("%q", name), "no signal or guard of that name was brought in, and it has no kind")
+		*v = append(*v, &FieldError{
+			Field: at, Rule: "no signal or guard of that name was brought in, and it has no kind", Known: names,
+		})
 	case !brought && !builtIn: // is Validate's to say
 	default:
 		guard := src.guard != nil || k.guard

@@ -14,6 +14,7 @@ import (
 // was told.
 type Stats struct {
 	Mode    Mode
+	Config  ConfigStats
 	Exempt  uint64        // requests that were counted and nothing else
 	Lanes   []LaneStats   // by name
 	Signals []SignalStats // by name
@@ -118,6 +119,7 @@ func (c *Controller) Stats() Stats {
 	s := Stats{Mode: p.cfg.Mode, Exempt: c.exempt.Load(), Rules: c.card.Counts(), Tenants: c.card.Top(topTenants)}
 	c.mu.Lock()
 	lanes := c.mu.lanes
+	s.Config = c.mu.config
 	c.mu.Unlock()
 	for _, l := range lanes {
 		s.Lanes = append(s.Lanes, l.stats(c.now()))

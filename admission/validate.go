@@ -11,6 +11,8 @@ import (
 	"github.com/spillway-go/spillway/scorecard"
 )
 
+var errNil = errors.New("admission: a nil Controller has no config")
+
 const (
 	defaultTenants = 10_000
 	minDeadline    = time.Millisecond
@@ -64,11 +66,13 @@ func (c Config) Validate() error {
 	}
 	_, plain := c.Lanes[defaultLane]
 	if _, empty := c.Lanes[""]; empty && plain {
-		v.add("lanes", `""`, `is "default", which is there too`)
+		v.add(`lanes[""]`, `lane "default"`, "must not be there twice")
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.Lanes)) {
 		l, at := c.Lanes[name], fmt.Sprintf("lanes[%q]", name)
-		v.join(at, l.Limit.Validate(), l.Queue.Validate(), l.Gate.Validate())
+		v.join(at+".limit", l.Limit.Validate())
+		v.join(at+".queue", l.Queue.Validate())
+		v.join(at+".gate", l.Gate.Validate())
 		if l.Deadline != 0 && (l.Deadline < minDeadline || l.Deadline > maxDeadline) {
 			v.add(at+".deadline", l.Deadline, "must be between 1ms and 1h (0: measured)")
 		}
@@ -89,18 +93,44 @@ func (c Config) Validate() error {
 	return errors.Join(v...)
 }
 
+// FieldError is one thing that is wrong with a [Config]. What Validate, [Check],
+// [New] and Apply return is a tree of these, joined.
+type FieldError struct {
+	Field string   // path of JSON names, such as lanes["read"].limit.min or scorecard.rules[2].cap
+	Value string   // what it is; empty where the field as a whole is at fault
+	Rule  string   // what it must be
+	Known []string // what it could be, where only some names are: for a did-you-mean
+}
+
+// Error names field, value and rule.
+func (e *FieldError) Error() string {
+	if e.Value == "" {
+		return "admission: " + e.Field + ": " + e.Rule
+	}
+	return "admission: " + e.Field + " is " + e.Value + ": " + e.Rule
+}
+
 // problems gathers errors.
 type problems []error
 
 func (v *problems) add(field string, value any, rule string) {
-	*v = append(*v, fmt.Errorf("admission: %s is %v: %s", field, value, rule))
+	*v = append(*v, &FieldError{Field: field, Value: fmt.Sprint(value), Rule: rule})
 }
 
-func (v *problems) join(at string, errs ...error) {
-	for _, err := range errs {
-		if err != nil {
-			*v = append(*v, fmt.Errorf("admission: %s: %w", at, err))
+// join adds what a leaf says of its part of the config. The leaves do not know each
+// other or us, so that what they say in parts is found by its method.
+func (v *problems) join(at string, err error) {
+	if all, ok := err.(interface{ Unwrap() []error }); ok {
+		for _, err := range all.Unwrap() {
+			v.join(at, err)
 		}
+	} else if e, ok := err.(interface {
+		Wrong() (field, value, rule string)
+	}); ok {
+		field, value, rule := e.Wrong()
+		*v = append(*v, &FieldError{Field: at + "." + field, Value: value, Rule: rule})
+	} else if err != nil {
+		*v = append(*v, &FieldError{Field: at, Rule: err.Error()})
 	}
 }
 
@@ -118,7 +148,7 @@ func (v *problems) priorities(p PriorityConfig) {
 			v.add(fmt.Sprintf("priorities.callers[%q]", name), uint16(p.Callers[name]), "is no priority; use ParsePriority or NewPriority")
 		}
 		if i := strings.IndexByte(name, '*'); name == "" || i >= 0 && i != len(name)-1 {
-			v.add("priorities.callers", fmt.Sprintf("%q", name), "must be a name, or a prefix followed by *")
+			v.add(fmt.Sprintf("priorities.callers[%q]", name), p.Callers[name], "the caller must be a name, or a prefix followed by *")
 		}
 	}
 }
@@ -127,6 +157,21 @@ func (v *problems) priorities(p PriorityConfig) {
 func (p Priority) valid() bool {
 	t := p >> cohortBits
 	return t >= 1 && t <= NumTiers && p&0xff <= NumCohorts
+}
+
+// Check reports, like [New] but without starting anything, all that is wrong with
+// cfg and opts together: also names of signals and guards that nobody brings in.
+func Check(cfg Config, opts ...Option) error {
+	o, err := gather(opts)
+	return errors.Join(err, cfg.Validate(), o.check(cfg))
+}
+
+// Check is what Apply would say of the config. It changes nothing.
+func (c *Controller) Check(cfg Config) error {
+	if c == nil {
+		return errNil
+	}
+	return errors.Join(cfg.Validate(), c.opts.check(cfg))
 }
 
 // check holds what the options brought against the config that names it.
@@ -141,7 +186,7 @@ func (o *options) check(cfg Config) error {
 	for _, name := range slices.Sorted(maps.Keys(cfg.Regulators)) {
 		rc := cfg.Regulators[name]
 		src, brought := o.sources[name]
-		v.bound(name, rc, src, brought)
+		v.bound(name, rc, src, brought, slices.Sorted(maps.Keys(o.sources)))
 		if kinds[rc.Kind].guard {
 			guards++
 		}

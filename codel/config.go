@@ -26,51 +26,60 @@ const (
 type Config struct {
 	// Capacity is the most waiters; zero means [DefaultCapacity]. More hides
 	// bursts and costs memory; the wait itself is bounded by the allowance.
-	Capacity int
+	Capacity int `json:"capacity"`
 
 	// Law is the law of the allowance: [LawDeadline] (the default, also when
 	// empty), [LawTight] or [LawCoDel].
-	Law string
+	Law string `json:"law"`
 
 	// Target and Interval belong to law "codel" and must be zero under any
 	// other. Interval is the allowance when calm, and how long the queue must
 	// be non-empty to count as standing; Target is the allowance then. Zero
 	// means 5 ms and 100 ms; Target must be below Interval.
-	Target, Interval time.Duration
+	Target   time.Duration `json:"target,omitempty"`
+	Interval time.Duration `json:"interval,omitempty"`
 }
 
 // Validate returns nil, or all problems at once, joined, each naming the field,
 // its value and the rule.
 func (c Config) Validate() error {
 	var errs []error
-	report := func(format string, args ...any) {
-		errs = append(errs, fmt.Errorf("codel: "+format, args...))
+	bad := func(field string, value any, format string, args ...any) {
+		errs = append(errs, &fieldError{field, fmt.Sprint(value), fmt.Sprintf(format, args...)})
 	}
 	d := c.WithDefaults()
 	if c.Capacity < 0 {
-		report("Capacity is %d, must not be negative", c.Capacity)
+		bad("capacity", c.Capacity, "must not be negative")
 	}
 	ofDeadline := d.Law == LawDeadline || d.Law == LawTight
 	if !ofDeadline && d.Law != LawCoDel {
-		report("Law is %q, must be %q, %q or %q", c.Law, LawDeadline, LawTight, LawCoDel)
+		bad("law", fmt.Sprintf("%q", c.Law), "must be one of %s, %s, %s", LawDeadline, LawTight, LawCoDel)
 	}
-	if c.Target < 0 {
-		report("Target is %v, must not be negative", c.Target)
-	}
-	if c.Interval < 0 {
-		report("Interval is %v, must not be negative", c.Interval)
-	}
-	if ofDeadline && c.Target > 0 {
-		report("Target is %v, must be left out under law %q", c.Target, d.Law)
-	}
-	if ofDeadline && c.Interval > 0 {
-		report("Interval is %v, must be left out under law %q", c.Interval, d.Law)
+	for _, f := range []struct {
+		name  string
+		value time.Duration
+	}{{"target", c.Target}, {"interval", c.Interval}} {
+		if f.value < 0 {
+			bad(f.name, f.value, "must not be negative")
+		} else if ofDeadline && f.value > 0 {
+			bad(f.name, f.value, "must be left out under law %s", d.Law)
+		}
 	}
 	if d.Law == LawCoDel && c.Target >= 0 && c.Interval >= 0 && d.Target >= d.Interval {
-		report("Target is %v, must be below Interval, which is %v", d.Target, d.Interval)
+		bad("target", d.Target, "must be below interval, %v", d.Interval)
 	}
 	return errors.Join(errs...)
 }
+
+// fieldError is one thing that is wrong with a Config.
+type fieldError struct{ field, value, rule string }
+
+func (e *fieldError) Error() string {
+	return fmt.Sprintf("codel: %s is %s: %s", e.field, e.value, e.rule)
+}
+
+// Wrong tells it in parts, for those who know where the config was written.
+func (e *fieldError) Wrong() (field, value, rule string) { return e.field, e.value, e.rule }
 
 // WithDefaults returns c with its zero fields filled in, as a queue uses it.
 func (c Config) WithDefaults() Config {

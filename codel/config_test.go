@@ -21,29 +21,29 @@ func TestValidate(t *testing.T) {
 		{"tight", Config{Capacity: 10, Law: "tight"}, nil},
 		{"codel", Config{Law: "codel"}, nil},
 		{"codel with both", Config{Law: "codel", Target: ms, Interval: 2 * ms}, nil},
-		{"capacity", Config{Capacity: -1}, []string{"codel: Capacity is -1, must not be negative"}},
-		{"law", Config{Law: "lifo"}, []string{`codel: Law is "lifo", must be "deadline", "tight" or "codel"`}},
+		{"capacity", Config{Capacity: -1}, []string{"codel: capacity is -1: must not be negative"}},
+		{"law", Config{Law: "lifo"}, []string{`codel: law is "lifo": must be one of deadline, tight, codel`}},
 		{"pair without its law", Config{Target: ms, Interval: 9 * ms}, []string{
-			`codel: Target is 1ms, must be left out under law "deadline"`,
-			`codel: Interval is 9ms, must be left out under law "deadline"`,
+			`codel: target is 1ms: must be left out under law deadline`,
+			`codel: interval is 9ms: must be left out under law deadline`,
 		}},
 		{"pair with the tight law", Config{Law: "tight", Target: ms}, []string{
-			`codel: Target is 1ms, must be left out under law "tight"`,
+			`codel: target is 1ms: must be left out under law tight`,
 		}},
 		{"equal", Config{Law: "codel", Target: ms, Interval: ms}, []string{
-			"codel: Target is 1ms, must be below Interval, which is 1ms",
+			"codel: target is 1ms: must be below interval, 1ms",
 		}},
 		{"above the default", Config{Law: "codel", Target: 200 * ms}, []string{
-			"codel: Target is 200ms, must be below Interval, which is 100ms",
+			"codel: target is 200ms: must be below interval, 100ms",
 		}},
 		{"below the default", Config{Law: "codel", Interval: 4 * ms}, []string{
-			"codel: Target is 5ms, must be below Interval, which is 4ms",
+			"codel: target is 5ms: must be below interval, 4ms",
 		}},
 		{"everything", Config{Capacity: -5, Law: "x", Target: -1, Interval: -2}, []string{
-			"codel: Capacity is -5, must not be negative",
-			`codel: Law is "x", must be "deadline", "tight" or "codel"`,
-			"codel: Target is -1ns, must not be negative",
-			"codel: Interval is -2ns, must not be negative",
+			"codel: capacity is -5: must not be negative",
+			`codel: law is "x": must be one of deadline, tight, codel`,
+			"codel: target is -1ns: must not be negative",
+			"codel: interval is -2ns: must not be negative",
 		}},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -116,7 +116,7 @@ func (c LimitConfig) WithDefaults() LimitConfig {
 func (c LimitConfig) Validate() error {
 	var errs []error
 	bad := func(field string, value any, rule string) {
-		errs = append(errs, fmt.Errorf("pid: limit %s is %v: %s", field, value, rule))
+		errs = append(errs, wrong("limit", field, value, rule))
 	}
 	for _, f := range []struct {
 		name  string
@@ -141,6 +141,20 @@ func (c LimitConfig) Validate() error {
 	}
 	return errors.Join(errs...)
 }
+
+// fieldError is one thing that is wrong with a config.
+type fieldError struct{ config, field, value, rule string }
+
+func wrong(config, field string, value any, rule string) error {
+	return &fieldError{config, field, fmt.Sprint(value), rule}
+}
+
+func (e *fieldError) Error() string {
+	return fmt.Sprintf("pid: %s %s is %s: %s", e.config, e.field, e.value, e.rule)
+}
+
+// Wrong tells it in parts, for those who know where the config was written.
+func (e *fieldError) Wrong() (field, value, rule string) { return e.field, e.value, e.rule }
 
 // NewLimit returns the law that cfg asks for. The error is that of
 // cfg.Validate.

@@ -40,7 +40,7 @@ func (c GateConfig) WithDefaults() GateConfig {
 // Validate reports what is wrong.
 func (c GateConfig) Validate() error {
 	if c.Law != "" && !slices.Contains(gateLaws, c.Law) {
-		return fmt.Errorf("pid: gate law is %q: must be one of %s", c.Law, strings.Join(gateLaws, ", "))
+		return wrong("gate", "law", fmt.Sprintf("%q", c.Law), "must be one of "+strings.Join(gateLaws, ", "))
 	}
 	return nil
 }

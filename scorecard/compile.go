@@ -49,12 +49,10 @@ func compile(rules []Rule) (program, error) {
 		seen = make(map[string]bool)
 	)
 	for i, r := range rules {
-		terms, err := r.compile()
-		if err != nil {
-			errs = append(errs, err)
-		}
+		terms, faults := r.compile(i)
+		errs = append(errs, faults...)
 		if r.Name != "" && seen[r.Name] {
-			errs = append(errs, fmt.Errorf("scorecard: rule %.80q: name %.80q: must not be that of another rule", r.Name, r.Name))
+			errs = append(errs, &fault{r, i, "name", fmt.Sprintf("%.80q", r.Name), "must not be that of another rule"})
 		}
 		seen[r.Name] = true
 		p.rules = append(p.rules, newRule(r, i, terms))
@@ -111,7 +109,10 @@ func (p *program) place(r *rule) error {
 	}
 	if len(p.groups) == maxGroups {
 		// The keys of further groups could be more than there are slots.
-		return fmt.Errorf("scorecard: rule %.80q: match %.80q: must name the same keys as rules before it: there can be %d sets of keys, those of shadow rules counted apart", r.name, showMatch(r.pattern), maxGroups)
+		return &fault{
+			Rule{Name: r.name}, r.order, "match", fmt.Sprintf("%.80q", showMatch(r.pattern)),
+			fmt.Sprintf("must name the same keys as rules before it: there can be %d sets of keys, those of shadow rules counted apart", maxGroups),
+		}
 	}
 	p.groups = append(p.groups, group{keys: keys, shadow: r.shadow, rules: []*rule{r}})
 	return nil

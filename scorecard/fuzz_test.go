@@ -1,6 +1,7 @@
 package scorecard
 
 import (
+	"errors"
 	"reflect"
 	"testing"
 )
@@ -43,7 +44,8 @@ func FuzzMatch(f *testing.F) {
 	f.Add("a", "b", "a", "", false)
 	f.Fuzz(func(t *testing.T, tenantWant, opWant, tenant, op string, withOp bool) {
 		r := Rule{Name: "r", Match: "tenant:" + tenantWant + ";op:" + opWant}
-		terms, err := r.compile()
+		terms, faults := r.compile(0)
+		err := errors.Join(faults...)
 		if err != nil {
 			return
 		}

@@ -11,7 +11,7 @@ type Rule struct {
 	// Name is for people: it stands in errors, counts and metrics. It must not
 	// be empty, contain a colon, or begin or end with a space, and no two
 	// rules of a Card may share it.
-	Name string
+	Name string `json:"name"`
 
 	// Match is the pattern: up to 7 terms key:value joined by ";", which means
 	// and. A value that ends in * stands for each distinct value that begins
@@ -19,19 +19,19 @@ type Rule struct {
 	// one, stands for itself. A key comes once, a value is at most 256 bytes,
 	// and spaces around keys and values are ignored. In a value the first
 	// colon counts, further ones belong to the value.
-	Match string
+	Match string `json:"match"`
 
 	// Cap is how many requests each counter of the rule allows.
-	Cap Cap
+	Cap Cap `json:"cap"`
 
 	// UnderPressure, if not nil, is a second cap that holds as well while the
 	// service sheds (see [Card.SetPressed]). It must not be above Cap where
 	// both are numbers or both are shares.
-	UnderPressure *Cap
+	UnderPressure *Cap `json:"under_pressure,omitempty"`
 
 	// Shadow puts the rule on trial: it counts, and reports what it would have
 	// refused, and refuses nothing.
-	Shadow bool
+	Shadow bool `json:"shadow,omitempty"`
 }
 
 // ruleForm is how a rule is written.
@@ -97,26 +97,26 @@ func (r Rule) String() string {
 // Validate returns nil or all that is wrong with the rule, joined, each with
 // the rule's name, the field, its value and what it must be.
 func (r Rule) Validate() error {
-	_, err := r.compile()
-	return err
+	_, faults := r.compile(-1)
+	return errors.Join(faults...)
 }
 
-// compile checks the rule and returns the terms of its pattern.
-func (r Rule) compile() ([]term, error) {
-	var errs []error
+// compile checks the rule, which stands at index at of its card, and returns the
+// terms of its pattern.
+func (r Rule) compile(at int) (terms []term, faults []error) {
 	fail := func(field string, value any, must string) {
-		errs = append(errs, fmt.Errorf("scorecard: rule %.80q: %s %.80q: %s", r.Name, field, value, must))
+		faults = append(faults, &fault{r, at, field, fmt.Sprintf("%.80q", value), must})
 	}
 	switch {
 	case r.Name == "":
-		errs = append(errs, fmt.Errorf("scorecard: rule with match %.80q: name \"\": must not be empty", r.Match))
+		fail("name", "", "must not be empty")
 	case strings.Contains(r.Name, ":"):
 		fail("name", r.Name, "must not contain a colon")
 	case strings.TrimSpace(r.Name) != r.Name:
 		fail("name", r.Name, "must not begin or end with a space")
 	}
-	terms, faults := parseMatch(r.Match)
-	for _, f := range faults {
+	terms, bad := parseMatch(r.Match)
+	for _, f := range bad {
 		fail("match", r.Match, f)
 	}
 	if f := r.Cap.fault(); f != "" {
@@ -129,5 +129,31 @@ func (r Rule) compile() ([]term, error) {
 			fail("under_pressure", up, fmt.Sprintf("must not be above cap %q", r.Cap))
 		}
 	}
-	return terms, errors.Join(errs...)
+	return terms, faults
+}
+
+// fault is one thing that is wrong with a rule.
+type fault struct {
+	rule               Rule
+	at                 int // its index; -1: it stands alone
+	field, value, must string
+}
+
+func (f *fault) Error() string {
+	if f.rule.Name == "" {
+		return fmt.Sprintf("scorecard: rule with match %.80q: %s %s: %s", f.rule.Match, f.field, f.value, f.must)
+	}
+	return fmt.Sprintf("scorecard: rule %.80q: %s %s: %s", f.rule.Name, f.field, f.value, f.must)
+}
+
+// Wrong tells the fault in parts, for those who know where the rules were written.
+func (f *fault) Wrong() (field, value, rule string) {
+	field, rule = f.field, f.must
+	if f.at >= 0 {
+		field = fmt.Sprintf("rules[%d].%s", f.at, f.field)
+	}
+	if f.rule.Name != "" && f.field != "name" {
+		rule += fmt.Sprintf(" (rule %.80q)", f.rule.Name)
+	}
+	return field, f.value, rule
 }

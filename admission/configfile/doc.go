@@ -1,0 +1,58 @@
+// Package configfile reads an [admission.Config] from a YAML or JSON file, says where
+// in it what is wrong, and keeps a running controller as the file says.
+//
+//	cfg, err := configfile.Load("spillway.yaml")
+//	ctrl, err := admission.New(cfg)
+//	go configfile.Watch(ctx, "spillway.yaml", ctrl)
+//
+// # The file
+//
+// Its fields are those of [admission.Config] under their JSON names, and the comments
+// there say what they mean. All may be left out and then have their defaults, but that
+// a rule needs its cap.
+//
+//	mode: enforce                # or shadow, off
+//	lanes:
+//	  read: {}
+//	  write:
+//	    limit: {min: 4, max: 200}
+//	    deadline: 2s
+//	scorecard:
+//	  rules:
+//	    - {name: each tenant, match: "tenant:*", cap: 50%, under_pressure: 20%}
+//	regulators:
+//	  lag:                       # a signal that the program brings in by this name
+//	    setpoint: 80%
+//	    lanes: [write]
+//	  memory: {kind: heap, limit: 512MiB}
+//
+// A duration has its unit (5ms, 1.5s); a bare number is an error, since nobody can
+// tell what was meant. A size may have one (64MiB, 10MB). A share is in per cent
+// (25%); a regulator's setpoint and limit may also be plain numbers. Names are case
+// sensitive. Fields that do not exist, names that come twice, empty values, quoted
+// numbers, tags, merge keys and a second document are errors. Aliases of whole values
+// are read.
+//
+// An editor that knows YAML schemas completes and checks the file as it is written;
+// the schema is config.schema.json beside this source. Its comment for editors is
+//
+//	# yaml-language-server: $schema=PATH/config.schema.json
+//
+// # What is wrong
+//
+// All of it is said at once, in the order of the file:
+//
+//	spillway.yaml:6:18: lanes["write"].limit.min is 400: must be at most max, 200
+//	spillway.yaml:7:5: lanes["write"].dead_line: unknown field, must be one of limit, queue, gate, deadline, max_cost; did you mean "deadline"?
+//
+// Signals and guards that the program brings in are known to [Watch], and to [Load]
+// if [With] tells it of them.
+//
+// # While running
+//
+// [Watch] applies a changed file whole or not at all, within a second. What is in
+// force stays when the file is wrong, half-written or gone. Requests that run or wait,
+// learned limits and the scorecard's counters live through every change, see
+// [admission.Controller.Apply]. [Env] lets a few values be overridden by environment
+// variables.
+package configfile
