@@ -199,7 +199,7 @@ func TestUsage(t *testing.T) {
 		{[]string{"-scenario", good, "more"}, []string{`unexpected argument "more"`}},
 		{
 			[]string{"-scenario", good, "-seeds", "0", "-front", "back", "-gate", "wooden", "-limit", "-2"},
-			[]string{"-seeds is 0: must be between 1 and 1000", `-front is "back"`, `gate law is "wooden"`, "limit fixed is -2"},
+			[]string{"-seeds is 0: must be between 1 and 1000", `-front is "back"`, `gate.law is "wooden"`, "limit.fixed is -2"},
 		},
 		{[]string{"-scenario", good, "-law", "magic"}, []string{`limit law is "magic": must be one of octave`}},
 		{[]string{"-scenario", good, "-law", "vegas", "-limit", "9"}, []string{"-limit is 9: cannot be together with -law"}},
