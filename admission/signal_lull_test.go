@@ -28,7 +28,7 @@ func (w *watched) flow(t *testing.T, c *Controller, load float64, d time.Duratio
 // who comes after it is not shed for an overload that is over.
 func TestLullEndsShedding(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWatched(bears, act{reads: func(_ context.Context, served float64, _ <-chan struct{}) (float64, error) {
+		w := newWatched(200, act{reads: func(_ context.Context, served float64, _ <-chan struct{}) (float64, error) {
 			return 0.95 + 0.05*served, nil
 		}})
 		c := NewQuiet(t, Config{}, WithSignal("s", w))
@@ -49,7 +49,7 @@ func TestLullEndsShedding(t *testing.T) {
 func TestBurstsAreNoLull(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		mean := 0.0 // of what was served, over some 2 s
-		w := newWatched(bears, act{reads: func(_ context.Context, served float64, _ <-chan struct{}) (float64, error) {
+		w := newWatched(200, act{reads: func(_ context.Context, served float64, _ <-chan struct{}) (float64, error) {
 			mean += 0.22 * (served - mean)
 			return mean, nil
 		}})
