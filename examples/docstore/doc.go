@@ -22,12 +22,12 @@
 //
 //	                          token-bucket  spillway
 //	requests served, per s             457       775    +70 %
-//	p99 of writes, ms                3,752         2   -100 %
-//	peak goroutines                  1,476        41    -97 %
-//	peak heap, MB                     50.3       3.7    -93 %
-//	lag, standard deviation            114        96    -16 %
-//	lag, peak (bound 400)              345       318     -8 %
-//	writes of t0, t1 shed             68 %  0 %, 0 to 1 %
+//	p99 of writes, ms                3,764         9   -100 %
+//	peak goroutines                  1,603        79    -95 %
+//	peak heap, MB                     52.5       3.8    -93 %
+//	lag, standard deviation            114        72    -37 %
+//	lag, peak (bound 400)              350       230    -42 %
+//	writes of t0, t1 shed             67 %       0 %
 //
 // The bucket's p99, goroutines and heap are those of writes that wait: a bucket that refuses at once would have
 // less of each and serve no more. Its 384 writes/s are the best of five rates; 400 would be about the most that the
