@@ -29,6 +29,10 @@
 //	lag, peak (bound 400)              350       230    -42 %
 //	writes of t0, t1 shed             67 %       0 %
 //
+// Uber tells of the same step on its databases +80 % requests served, -70 % p99, -93 % goroutines and -60 % heap
+// (https://www.uber.com/blog/from-static-rate-limiting-to-intelligent-load-management): ours gains less in requests
+// served and as much or more in the rest, the p99 above all by how long clients wait for the bucket here.
+//
 // The bucket's p99, goroutines and heap are those of writes that wait: a bucket that refuses at once would have
 // less of each and serve no more. Its 384 writes/s are the best of five rates; 400 would be about the most that the
 // bound allows. What is gained in served requests is what the follower can do while it does not sweep: with
