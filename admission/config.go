@@ -26,6 +26,16 @@ type Config struct {
 	// is that of one brought in with [WithSignal], [WithKeyedSignal] or
 	// [WithGuard], or any other where the entry's Kind names a built-in one.
 	Regulators map[string]RegulatorConfig `json:"regulators,omitempty"`
+	// Stages bind stages, by the names that they give themselves, to lanes. A name is
+	// that of one brought in with [WithStages]; one without an entry is asked about
+	// the requests of every lane.
+	Stages map[string]StageConfig `json:"stages,omitempty"`
+}
+
+// StageConfig binds a stage.
+type StageConfig struct {
+	// Lanes whose requests it is asked about. Empty: all.
+	Lanes []string `json:"lanes,omitempty"`
 }
 
 // LaneConfig configures a lane. Its zero value is a lane with all defaults.

@@ -27,8 +27,11 @@ type plan struct {
 type namedStage struct {
 	name  string
 	stage Stage
+	lanes []*lane // empty: all
 	errs  laneErrors
 }
+
+func (s *namedStage) binds(l *lane) bool { return len(s.lanes) == 0 || slices.Contains(s.lanes, l) }
 
 type callerPrefix struct {
 	prefix   string
@@ -71,7 +74,11 @@ func (c *Controller) compile(cfg Config) (*plan, error) {
 	slices.SortFunc(c.mu.lanes, func(a, b *lane) int { return cmp.Compare(a.name, b.name) })
 	p.def = p.lanes[defaultLane]
 	for _, s := range c.opts.stages {
-		p.stages = append(p.stages, namedStage{s.Name(), s, newLaneErrors(p)})
+		named := namedStage{name: s.Name(), stage: s, errs: newLaneErrors(p)}
+		for _, l := range cfg.Stages[named.name].Lanes {
+			named.lanes = append(named.lanes, p.lanes[laneName(l)])
+		}
+		p.stages = append(p.stages, named)
 	}
 	for name, prio := range cfg.Priorities.Callers {
 		if prefix, ok := strings.CutSuffix(name, "*"); ok {

@@ -3,7 +3,6 @@ package admission
 import (
 	"cmp"
 	"fmt"
-	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -120,14 +119,7 @@ func (v *problems) regulator(name string, r RegulatorConfig, lanes map[string]La
 	if r.Kind != "" {
 		v.kind(at, r)
 	}
-	for i, l := range r.Lanes {
-		if _, ok := lanes[l]; !ok && laneName(l) != defaultLane {
-			*v = append(*v, &FieldError{
-				Field: fmt.Sprintf("%s.lanes[%d]", at, i), Value: fmt.Sprintf("%q", l),
-				Rule: "must be a lane of the config", Known: slices.Sorted(maps.Keys(lanes)),
-			})
-		}
-	}
+	v.lanes(at, r.Lanes, lanes)
 	v.oneOf(at+".by", r.By, byTenant, byCaller, byKey)
 	v.oneOf(at+".counts", r.Counts, countRequests, countCost, countSize)
 	v.oneOf(at+".on_stale", r.OnStale, staleIgnore, staleHold)

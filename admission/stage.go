@@ -37,10 +37,12 @@ func (c *Controller) enterStages(e *entry) (*namedStage, error) {
 	load := e.lane.load(c.start.Add(c.now()))
 	for i := range e.plan.stages {
 		s := &e.plan.stages[i]
-		if err := s.stage.Enter(load, &e.request); err != nil {
-			return s, err
+		if s.binds(e.lane) {
+			if err := s.stage.Enter(load, &e.request); err != nil {
+				return s, err
+			}
 		}
-		e.entered++
+		e.entered++ // or passed over, which the way back does as well
 	}
 	return nil, nil
 }
@@ -64,6 +66,8 @@ func (c *Controller) exitStages(e *entry, load Load, o Outcome) {
 	}()
 	for e.entered > 0 {
 		e.entered--
-		e.plan.stages[e.entered].stage.Exit(load, &e.request, o)
+		if s := &e.plan.stages[e.entered]; s.binds(e.lane) {
+			s.stage.Exit(load, &e.request, o)
+		}
 	}
 }

@@ -54,6 +54,11 @@ func (c Config) WithDefaults() Config {
 		regulators[name] = r.withDefaults()
 	}
 	c.Regulators = regulators
+	stages := make(map[string]StageConfig, len(c.Stages))
+	for name, s := range c.Stages {
+		stages[name] = StageConfig{Lanes: slices.Clone(s.Lanes)}
+	}
+	c.Stages = stages
 	return c
 }
 
@@ -89,6 +94,9 @@ func (c Config) Validate() error {
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.Regulators)) {
 		v.regulator(name, c.Regulators[name], c.Lanes)
+	}
+	for _, name := range slices.Sorted(maps.Keys(c.Stages)) {
+		v.lanes(fmt.Sprintf("stages[%q]", name), c.Stages[name].Lanes, c.Lanes)
 	}
 	return errors.Join(v...)
 }
@@ -131,6 +139,18 @@ func (v *problems) join(at string, err error) {
 		*v = append(*v, &FieldError{Field: at + "." + field, Value: value, Rule: rule})
 	} else if err != nil {
 		*v = append(*v, &FieldError{Field: at, Rule: err.Error()})
+	}
+}
+
+// lanes checks names of lanes that stand at a path.
+func (v *problems) lanes(at string, names []string, lanes map[string]LaneConfig) {
+	for i, l := range names {
+		if _, ok := lanes[l]; !ok && laneName(l) != defaultLane {
+			*v = append(*v, &FieldError{
+				Field: fmt.Sprintf("%s.lanes[%d]", at, i), Value: fmt.Sprintf("%q", l),
+				Rule: "must be a lane of the config", Known: append(slices.Sorted(maps.Keys(lanes)), defaultLane),
+			})
+		}
 	}
 }
 
@@ -193,6 +213,15 @@ func (o *options) check(cfg Config) error {
 	}
 	if guards > maxGuards {
 		v.add("guards", guards, fmt.Sprintf("must be at most %d", maxGuards))
+	}
+	var stages []string
+	for _, s := range o.stages {
+		stages = append(stages, s.Name())
+	}
+	for _, name := range slices.Sorted(maps.Keys(cfg.Stages)) {
+		if !slices.Contains(stages, name) {
+			v = append(v, &FieldError{Field: fmt.Sprintf("stages[%q]", name), Rule: "no stage of that name was brought in", Known: stages})
+		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(o.limits)) {
 		_, ok := cfg.Lanes[name]

@@ -42,10 +42,10 @@
 //
 // All of it is said at once, in the order of the file:
 //
-//	spillway.yaml:6:18: lanes["write"].limit.min is 400: must be at most max, 200
-//	spillway.yaml:7:5: lanes["write"].dead_line: unknown field, must be one of limit, queue, gate, deadline, max_cost; did you mean "deadline"?
+//	spillway.yaml:5:18: lanes["write"].limit.min is "400": must be at most max, 200
+//	spillway.yaml:6:5: lanes["write"].dead_line: unknown field, must be one of limit, queue, gate, deadline, max_cost; did you mean "deadline"?
 //
-// Signals and guards that the program brings in are known to [Watch], and to [Load]
+// Signals, guards and stages that the program brings in are known to [Watch], and to [Load]
 // if [With] tells it of them.
 //
 // # While running

@@ -19,8 +19,19 @@ import (
 
 var update = flag.Bool("update", false, "write what is expected anew; look at the difference")
 
-// lag is a signal that the tests' programs bring in.
-var lag = admission.WithSignal("lag", regulators.Func(func(context.Context) (float64, error) { return 0, nil }))
+// lag is what the tests' programs bring in: the signal lag and the stage quota.
+func lag() Option {
+	return With(
+		admission.WithSignal("lag", regulators.Func(func(context.Context) (float64, error) { return 0, nil })),
+		admission.WithStages(quota{}),
+	)
+}
+
+type quota struct{}
+
+func (quota) Name() string                                               { return "quota" }
+func (quota) Enter(admission.Load, *admission.Request) error             { return nil }
+func (quota) Exit(admission.Load, *admission.Request, admission.Outcome) {}
 
 // golden compares got with the file's text.
 func golden(t *testing.T, path, got string) {
@@ -51,7 +62,7 @@ func TestBrokenFiles(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			cfg, err := Parse(filepath.Base(path), data, With(lag))
+			cfg, err := Parse(filepath.Base(path), data, lag())
 			if err == nil || !reflect.ValueOf(cfg).IsZero() {
 				t.Fatalf("config %+v, error %v", cfg, err)
 			}
@@ -93,11 +104,12 @@ var full = admission.Config{
 		"hot":    {Kind: "hot-key", Limit: .25, Floor: 10 << 20},
 		"sched":  {Kind: "sched-latency", Target: 10 * time.Millisecond},
 	},
+	Stages: map[string]admission.StageConfig{"quota": {Lanes: []string{"write"}}},
 }
 
 func TestParse(t *testing.T) {
 	for _, path := range []string{"testdata/full.yaml", "testdata/full.json"} {
-		cfg, err := Load(path, With(lag))
+		cfg, err := Load(path, lag())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -168,7 +180,7 @@ func TestWith(t *testing.T) {
 	if _, err := Parse("x", data); err != nil {
 		t.Errorf("nobody said what there is: %v", err)
 	}
-	_, err := Parse("x", data, With(lag))
+	_, err := Parse("x", data, lag())
 	if want := `x:2:3: regulators["lagg"]: no signal or guard of that name was brought in, and it has no kind; did you mean "lag"?`; err == nil || err.Error() != want {
 		t.Errorf("got %v, want %s", err, want)
 	}
@@ -225,6 +237,9 @@ func sameConfig(a, b admission.Config) bool {
 	}
 	if len(b.Regulators) == 0 {
 		b.Regulators = nil
+	}
+	if len(b.Stages) == 0 {
+		b.Stages = nil
 	}
 	for name, r := range b.Regulators {
 		if len(r.Lanes) == 0 {
