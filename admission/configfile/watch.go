@@ -42,7 +42,8 @@ func Poll(every time.Duration) Option { return func(s *settings) { s.watch.poll 
 //
 //	go configfile.Watch(ctx, path, ctrl)
 //
-// It reads the file at once, in case it has changed since [Load], and then within a
+// With the [Env] that Load had, if it had one, the same variables override every
+// version of the file. It reads the file at once, in case it has changed since [Load], and then within a
 // second of each change: rewritten, replaced by a rename, deleted and made anew, or
 // reached by a symbolic link that points elsewhere, as the files of a Kubernetes
 // ConfigMap are. (One mounted with subPath never changes.) Where the system tells
@@ -120,8 +121,12 @@ func (w *watcher) run(ctx context.Context) error {
 		select {
 		case <-ctx.Done():
 			return nil
-		case <-events:
+		case _, ok := <-events:
 			w.settling.changed(time.Now())
+			if !ok { // the system does not tell any more
+				events, problems = nil, nil
+				w.deaf(errors.New("no more events"))
+			}
 		case <-problems: // some event may have been lost
 			w.settling.changed(time.Now())
 		case <-poll.C:
