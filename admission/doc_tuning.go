@@ -94,7 +94,7 @@
 //
 // # How to try a change
 //
-// Simulate it: write the config as JSON, describe the back end (servers, service
+// Simulate it: write the config as a file (see package admission/configfile), describe the back end (servers, service
 // time, load) as a scenario, and compare.
 //
 //	go run ./examples/shedcurve sim -scenario admission/sim/testdata/train/08-caphalf-0.9.json

@@ -32,11 +32,12 @@ type Config struct {
 	// empty), [LawTight] or [LawCoDel].
 	Law string `json:"law"`
 
-	// Target and Interval belong to law "codel" and must be zero under any
-	// other. Interval is the allowance when calm, and how long the queue must
-	// be non-empty to count as standing; Target is the allowance then. Zero
-	// means 5 ms and 100 ms; Target must be below Interval.
-	Target   time.Duration `json:"target,omitempty"`
+	// Target is the allowance under a standing queue, below Interval. Zero: 5 ms. It
+	// belongs to law "codel" and must be zero under any other.
+	Target time.Duration `json:"target,omitempty"`
+	// Interval is the allowance when calm, and how long the queue must be non-empty
+	// to count as standing. Zero: 100 ms. It belongs to law "codel" and must be zero
+	// under any other.
 	Interval time.Duration `json:"interval,omitempty"`
 }
 
