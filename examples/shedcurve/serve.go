@@ -7,6 +7,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"log/slog"
 	"net"
 	"net/http"
 	"os"
@@ -16,6 +17,7 @@ import (
 	"time"
 
 	"github.com/spillway-go/spillway/admission"
+	"github.com/spillway-go/spillway/admission/configfile"
 	"github.com/spillway-go/spillway/examples/shedcurve/orders"
 )
 
@@ -25,6 +27,7 @@ type serveConfig struct {
 	spillway    bool
 	grpc        bool
 	limit       int    // of each lane; 0: tuned
+	config      string // file, in place of defaultConfig; empty: that
 	db          string // made by orders.Create; empty: a temporary one
 	customers   int    // of a temporary one; 0: as fits this machine
 	child       bool
@@ -46,6 +49,7 @@ func parseServe(args []string, stderr io.Writer) (serveConfig, error) {
 	fs.StringVar(&spillway, "spillway", "on", "`on or off`: with or without Spillway before the same handler")
 	fs.BoolVar(&c.grpc, "grpc", false, "speak gRPC instead of HTTP, with server reflection")
 	fs.IntVar(&c.limit, "limit", 0, "how many requests of each of Spillway's lanes, read and write, may be inside; 0: as `many` as it finds best itself")
+	fs.StringVar(&c.config, "config", "", "YAML or JSON `file` with Spillway's config, which needs the lanes read and write; changes of it are applied at once")
 	fs.StringVar(&c.db, "db", "", "database `file` that an earlier run made; empty: a new one in a temporary folder")
 	customersFlag(fs, &c.customers)
 	fs.BoolVar(&c.child, "child", false, "print the addresses as JSON and end when standard input does")
@@ -67,6 +71,9 @@ func parseServe(args []string, stderr io.Writer) (serveConfig, error) {
 	}
 	if c.limit != 0 && !c.spillway {
 		return c, errors.New("-limit is for -spillway on")
+	}
+	if c.config != "" && (c.limit != 0 || !c.spillway) {
+		return c, errors.New("-config is for -spillway on, without -limit")
 	}
 	if err := checkLimit(c.limit); err != nil {
 		return c, fmt.Errorf("-limit: %w", err)
@@ -111,10 +118,11 @@ func serve(ctx context.Context, c serveConfig, stdin io.Reader, stdout, stderr i
 	var ctrl *admission.Controller // a nil one admits all
 	var stats func() any
 	if c.spillway {
-		if ctrl, err = newController(c.limit); err != nil {
+		var stop func()
+		if ctrl, stop, err = newController(ctx, c, stderr); err != nil {
 			return err
 		}
-		defer ctrl.Close()
+		defer stop()
 		stats = func() any { return ctrl.Stats() }
 	}
 	m := newMeter()
@@ -159,4 +167,32 @@ func listen(ctx context.Context, c serveConfig, public server, admin http.Handle
 		err = nil
 	}
 	return errors.Join(err, public.Close(), adminServer.Close())
+}
+
+// newController returns the controller with the config of the flags, and what ends it. A config file is watched.
+func newController(ctx context.Context, c serveConfig, stderr io.Writer) (*admission.Controller, func(), error) {
+	if c.config == "" {
+		ctrl, err := admission.New(defaultConfig(c.limit))
+		return ctrl, func() { _ = ctrl.Close() }, err
+	}
+	cfg, err := configfile.Load(c.config)
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, lane := range []string{"read", "write"} { // which classify names
+		if _, ok := cfg.Lanes[lane]; !ok {
+			return nil, nil, fmt.Errorf("-config is %s: must have lane %q", c.config, lane)
+		}
+	}
+	ctrl, err := admission.New(cfg, admission.WithLogger(slog.New(slog.NewTextHandler(stderr, nil))))
+	if err != nil {
+		return nil, nil, err
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		_ = configfile.Watch(ctx, c.config, ctrl, configfile.OnHangup()) // its arguments are right
+	}()
+	return ctrl, func() { cancel(); <-ended; _ = ctrl.Close() }, nil
 }

@@ -22,16 +22,15 @@ var rules = []scorecard.Rule{
 	{Name: "tenant", Match: "tenant:*", Cap: scorecard.Cap{N: 8}},
 }
 
-// newController returns the controller that makes the difference between the arms, which asks it about every request. All
-// but the lanes and the caps is default, and the lanes' limit where it is not 0: then each is pinned there.
-// The controller is the caller's to close.
-func newController(limit int) (*admission.Controller, error) {
+// defaultConfig is that of the controller that makes the difference between the arms. All but the lanes and the caps is
+// default, and the lanes' limit where it is not 0: then each is pinned there.
+func defaultConfig(limit int) admission.Config {
 	lane := admission.LaneConfig{Limit: admission.LimitConfig{Fixed: limit}}
-	return admission.New(admission.Config{
+	return admission.Config{
 		// Reads and writes wait for different things, so each has its own limit.
 		Lanes:     map[string]admission.LaneConfig{"read": lane, "write": lane},
 		Scorecard: admission.ScorecardConfig{Rules: rules},
-	})
+	}
 }
 
 // classify says what a request is from its method and path, before any routing. The header X-Tenant is believed

@@ -1,8 +1,6 @@
 package simulate
 
 import (
-	"bytes"
-	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
@@ -13,6 +11,7 @@ import (
 	"slices"
 
 	"github.com/spillway-go/spillway/admission"
+	"github.com/spillway-go/spillway/admission/configfile"
 	"github.com/spillway-go/spillway/admission/sim"
 	"github.com/spillway-go/spillway/admission/sim/peers"
 )
@@ -37,7 +36,7 @@ func parse(args []string, stderr io.Writer) (options, error) {
 	fs := flag.NewFlagSet("shedcurve sim", flag.ContinueOnError)
 	fs.SetOutput(stderr)
 	scenario := fs.String("scenario", "", "scenario `FILE`, or a folder of them")
-	config := fs.String("config", "", "JSON `FILE` with the config to try; without it the defaults")
+	config := fs.String("config", "", "YAML or JSON `FILE` with the config to try; without it the defaults")
 	limit := fs.Int("limit", 0, "pin the limit to `N`; 0: the config's")
 	law := fs.String("law", "", "limit's `law`: octave, aimd, gradient2 or vegas; one of the peers cinnamon, envoy, failsafe or static20; or all, to compare; empty: the config's")
 	gate := fs.String("gate", "", "gate's `law`: ff, pid or off; empty: the config's")
@@ -120,22 +119,14 @@ func scenarios(path string) ([]sim.Scenario, error) {
 	return all, errors.Join(errs...)
 }
 
-// readConfig reads the JSON form of a config; the zero one without a path.
-func readConfig(path string) (cfg admission.Config, err error) {
+// readConfig reads a config file; the zero config without a path.
+func readConfig(path string) (admission.Config, error) {
 	if path == "" {
-		return cfg, nil
+		return admission.Config{}, nil
 	}
-	data, err := os.ReadFile(path)
+	cfg, err := configfile.Load(path)
 	if err != nil {
 		return cfg, fmt.Errorf("-config: %w", err)
-	}
-	dec := json.NewDecoder(bytes.NewReader(data))
-	dec.DisallowUnknownFields()
-	if err := dec.Decode(&cfg); err != nil {
-		return cfg, fmt.Errorf("-config is %s: %w", path, err)
-	}
-	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
-		return cfg, fmt.Errorf("-config is %s: more than one JSON value", path)
 	}
 	return cfg, nil
 }
