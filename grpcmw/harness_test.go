@@ -73,12 +73,6 @@ func (s *spy) count(o admission.Outcome) int {
 	return s.outcomes[o]
 }
 
-func (s *spy) running() int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.inside
-}
-
 // shedding is a verdict that sheds all.
 func shedding(e *admission.ShedError) func(*admission.Request) error {
 	return func(*admission.Request) error { return e }

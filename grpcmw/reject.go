@@ -16,7 +16,7 @@ var errExpired = &admission.ShedError{Reason: admission.ReasonDeadline, Stage: "
 
 // refuse is what a call ends with that Admit returned err for, its trailer set.
 func (s *server) refuse(ctx context.Context, method string, err error) error {
-	err, shed := s.refusal(ctx, method, err)
+	shed, err := s.refusal(ctx, method, err)
 	if shed != nil {
 		// It fails where nobody listens any more, and in a test without a server.
 		_ = grpc.SetTrailer(ctx, s.pushback(ctx, shed))
@@ -26,7 +26,7 @@ func (s *server) refuse(ctx context.Context, method string, err error) error {
 
 // refusal is what a call ends with, and the refusal behind it where that is
 // answered by this package and not by the user's own function.
-func (s *server) refusal(ctx context.Context, method string, err error) (error, *admission.ShedError) {
+func (s *server) refusal(ctx context.Context, method string, err error) (*admission.ShedError, error) {
 	shed, ok := errors.AsType[*admission.ShedError](err)
 	if !ok {
 		cause := context.Cause(ctx)
@@ -36,18 +36,18 @@ func (s *server) refusal(ctx context.Context, method string, err error) (error, 
 				s.cfg.Logger.Error("grpcmw: invalid description of a call, answered INTERNAL; later ones are not logged",
 					slog.Any("error", err), slog.String("method", method))
 			})
-			return errInvalid, nil
+			return nil, errInvalid
 		case !errors.Is(ctx.Err(), context.DeadlineExceeded):
-			return errLeft, nil
+			return nil, errLeft
 		}
 		shed = errExpired
 	}
 	if s.cfg.Reject != nil {
 		if err := s.cfg.Reject(ctx, method, shed); err != nil {
-			return err, nil
+			return nil, err
 		}
 	}
-	return answerTo(shed.Reason, shed.RetryAfter).err, shed
+	return shed, answerTo(shed.Reason, shed.RetryAfter).err
 }
 
 // pushback is what a client's retry policy is told. A cap's refusals cost the

@@ -96,7 +96,7 @@ func (s *serverStream) RecvMsg(m any) error {
 // refuse is what RecvMsg ends with. Without a pushback a client would retry a
 // stream whose first message is refused, and two would be one too many.
 func (s *serverStream) refuse(err error) error {
-	err, _ = s.server.refusal(s.ctx, s.method, err)
+	_, err = s.server.refusal(s.ctx, s.method, err)
 	if !s.told {
 		s.told = true
 		s.SetTrailer(doNotRetry)

@@ -110,7 +110,8 @@ func (p *program) place(r *rule) error {
 	if len(p.groups) == maxGroups {
 		// The keys of further groups could be more than there are slots.
 		return &fault{
-			Rule{Name: r.name}, r.order, "match", fmt.Sprintf("%.80q", showMatch(r.pattern)),
+			Rule{Name: r.name},
+			r.order, "match", fmt.Sprintf("%.80q", showMatch(r.pattern)),
 			fmt.Sprintf("must name the same keys as rules before it: there can be %d sets of keys, those of shadow rules counted apart", maxGroups),
 		}
 	}

@@ -48,8 +48,9 @@ func (e env) apply(cfg *admission.Config) []*Error {
 	if lanes == nil {
 		lanes = map[string]admission.LaneConfig{}
 	}
-	if _, unnamed := lanes[""]; !unnamed {
-		lanes["default"] = lanes["default"] // it is there in any case
+	_, unnamed := lanes[""]
+	if _, named := lanes["default"]; !named && !unnamed {
+		lanes["default"] = admission.LaneConfig{} // it is there in any case
 	}
 	changed := false
 	for _, name := range slices.Sorted(maps.Keys(lanes)) {

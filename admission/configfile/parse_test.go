@@ -136,9 +136,14 @@ func TestB38DurationsHaveUnits(t *testing.T) {
 		return cfg.Lanes["default"].Queue, err
 	}
 	for _, tc := range []struct{ lines, want string }{
-		{"target: 5", "must have a unit"}, {`target: "5"`, "must have a unit"}, {"interval: 100", "must have a unit"},
-		{"max_wait: 1.5", "unknown field"}, {"target: 5 ms", `did you mean "5ms"`}, {"target: -5ms", "must not be negative"},
-		{"target: 0", "must have a unit"}, {"target: 200ms\n      interval: 100ms", "must be below interval"},
+		{"target: 5", "must have a unit"},
+		{`target: "5"`, "must have a unit"},
+		{"interval: 100", "must have a unit"},
+		{"max_wait: 1.5", "unknown field"},
+		{"target: 5 ms", `did you mean "5ms"`},
+		{"target: -5ms", "must not be negative"},
+		{"target: 0", "must have a unit"},
+		{"target: 200ms\n      interval: 100ms", "must be below interval"},
 	} {
 		name, _, _ := strings.Cut(tc.lines, ":")
 		if _, err := queue(tc.lines); err == nil || !strings.Contains(err.Error(), name) || !strings.Contains(err.Error(), tc.want) {

@@ -17,8 +17,12 @@ func TestSettling(t *testing.T) {
 		t.Error("due without a change")
 	}
 	for _, step := range []struct{ at, due time.Duration }{
-		{0, quietFor}, {50 * time.Millisecond, 50*time.Millisecond + quietFor}, {150 * time.Millisecond, 150*time.Millisecond + quietFor},
-		{390 * time.Millisecond, 390*time.Millisecond + quietFor}, {500 * time.Millisecond, patience}, {590 * time.Millisecond, patience},
+		{0, quietFor},
+		{50 * time.Millisecond, 50*time.Millisecond + quietFor},
+		{150 * time.Millisecond, 150*time.Millisecond + quietFor},
+		{390 * time.Millisecond, 390*time.Millisecond + quietFor},
+		{500 * time.Millisecond, patience},
+		{590 * time.Millisecond, patience},
 	} {
 		s.changed(t0.Add(step.at))
 		if due, ok := s.due(); !ok || due.Sub(t0) != step.due {
