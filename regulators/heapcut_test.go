@@ -52,8 +52,8 @@ func TestHeapCut(t *testing.T) {
 			t.Fatal("let in while memory is taken")
 		}
 	}
-	if *collections < 2 || *collections > 3 {
-		t.Errorf("%d collections asked for in 3 s, want one each second", *collections)
+	if *collections < 1 || *collections > 3 { // one less for each that came by itself
+		t.Errorf("%d collections asked for in 3 s, want at most one each second", *collections)
 	}
 	runtime.KeepAlive(kept)
 	kept = nil
