@@ -90,7 +90,7 @@ func TestLoadReportIsRenewedNowAndThen(t *testing.T) {
 		}
 		time.Sleep(time.Nanosecond)
 		second := c.LoadReport()
-		if second.Utilization != 0.1 {
+		if second.Utilization < 0.099 || second.Utilization > 0.101 {
 			t.Errorf("one of ten slots was taken all the time: %+v", second)
 		}
 		ticket.Release(Success)

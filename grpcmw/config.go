@@ -70,6 +70,16 @@ type Config struct {
 	// usual answer. The error handed in is shared and must not be changed.
 	Reject func(ctx context.Context, fullMethod string, shed *admission.ShedError) error
 
+	// LoadReports has the answer to every call but the exempt ones carry how
+	// loaded this replica is, in a trailer, whether the call is admitted or
+	// shed: what [admission.Controller.LoadReport] tells, as ORCA has it. Clients
+	// with the balancer weighted_round_robin then send less to a replica that is
+	// slow or sheds. It tells a stranger how busy the replica is. An
+	// interceptor that is not made by [ServerOptions] needs
+	// [google.golang.org/grpc/orca.CallMetricsServerOption] before it, with
+	// [LoadMetrics].
+	LoadReports bool
+
 	// Logger hears of mistakes in the program: an invalid Config, and the first
 	// invalid description. Never of load. Nil: [slog.Default].
 	Logger *slog.Logger

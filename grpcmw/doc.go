@@ -58,6 +58,12 @@
 // their own lane where [Config.Hold] says so. In long-lived streams each message
 // that comes in can be admitted by itself, see [Config.Messages].
 //
+// # What a load balancer is told
+//
+// With [Config.LoadReports] every answer says how loaded this replica is, so that
+// clients that weigh replicas by ORCA reports (gRFC A51, A58) move load away from
+// one that sheds; [RegisterLoadReports] tells it to those who ask out of band.
+//
 // # Placement
 //
 // Recovery, tracing and logs go outside this interceptor, authentication and all

@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/orca"
 
 	"github.com/spillway-go/spillway/admission"
 )
@@ -25,13 +26,15 @@ func StreamServerInterceptor(ctrl *admission.Controller, cfg Config) grpc.Stream
 }
 
 // ServerOptions has a server ask ctrl about all of its calls: both interceptors,
-// chained outside of those that come later.
+// chained outside of those that come later. With [Config.LoadReports] they must
+// come first of all.
 func ServerOptions(ctrl *admission.Controller, cfg Config) []grpc.ServerOption {
 	s := newServer(ctrl, cfg)
-	return []grpc.ServerOption{
-		grpc.ChainUnaryInterceptor(s.unary),
-		grpc.ChainStreamInterceptor(s.stream),
+	var opts []grpc.ServerOption
+	if cfg.LoadReports {
+		opts = append(opts, orca.CallMetricsServerOption(LoadMetrics(ctrl)))
 	}
+	return append(opts, grpc.ChainUnaryInterceptor(s.unary), grpc.ChainStreamInterceptor(s.stream))
 }
 
 // server is what the interceptors of one server share.
@@ -71,6 +74,7 @@ func (s *server) unary(ctx context.Context, req any, info *grpc.UnaryServerInfo,
 	if s.pass(ctx, info.FullMethod) {
 		return handler(ctx, req)
 	}
+	s.report(ctx)
 	r := s.describe(ctx, info.FullMethod, info.FullMethod, req)
 	ticket, err := s.ctrl.Admit(ctx, r)
 	if err != nil {
@@ -95,6 +99,7 @@ func (s *server) stream(srv any, ss grpc.ServerStream, info *grpc.StreamServerIn
 	if s.pass(ctx, method) {
 		return handler(srv, ss)
 	}
+	s.report(ctx)
 	op := method
 	if srv == nil {
 		op = "other" // of an UnknownServiceHandler: its clients make up the names
