@@ -69,6 +69,37 @@ func TestInflightBytes(t *testing.T) {
 	})
 }
 
+// Bulk that fills all it may have leaves the small payloads their part, and they
+// leave no byte of the bound unused nor pass it.
+func TestBulkLeavesRoomForSmallPayloads(t *testing.T) {
+	const most, small = 64 << 20, 64 << 10
+	g := guard(t)(regulators.InflightBytes(most))
+	playTurns(t, g, []turn{
+		{why: "the largest", key: "", n: most / 16 * 15},
+		{exit: true, n: most / 16 * 15},
+		{why: "larger", n: most/16*15 + 1, want: regulators.ErrTooLarge},
+	})
+	for i := range 9 {
+		want := error(nil)
+		if i >= 7 { // an eighth one would just fit into the bound
+			want = regulators.ErrRefused
+		}
+		if err := g.Enter(epoch, "", 8<<20); !errors.Is(err, want) {
+			t.Errorf("bulk payload %d: %v, want %v", i, err, want)
+		}
+	}
+	playTurns(t, g, []turn{
+		{why: "what is left to bulk", n: 4 << 20},
+		{why: "hardly bulk", n: small + 1, want: regulators.ErrRefused},
+	})
+	for i := range 64 {
+		if err := g.Enter(epoch, "", small); err != nil {
+			t.Errorf("small payload %d: %v", i, err)
+		}
+	}
+	playTurns(t, g, []turn{{why: "the bound", n: 1, want: regulators.ErrRefused}})
+}
+
 func TestHotKey(t *testing.T) {
 	playTurns(t, guard(t)(regulators.HotKey(0.5, 4)), []turn{
 		{why: "one key alone, not loaded", key: "hot", n: 1},
