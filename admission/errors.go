@@ -29,7 +29,8 @@ type ShedError struct {
 	Lane string
 	// RetryAfter is how long the caller should wait before he tries again,
 	// jittered so that not all come back at once. Zero: no hint. Negative: he
-	// should not try again (a low tier, or a retry already).
+	// should not try again (a low tier, a retry already, or an Err that is
+	// regulators.ErrTooLarge).
 	RetryAfter time.Duration
 	// Err is what a stage returned, or ErrClosed, or nil.
 	Err error

@@ -1,12 +1,14 @@
 package admission
 
 import (
+	"errors"
 	"math/rand/v2"
 	"reflect"
 	"sync/atomic"
 	"time"
 
 	"github.com/spillway-go/spillway/admission/internal/core"
+	"github.com/spillway-go/spillway/regulators"
 )
 
 // refusals are a lane's prepared errors: for each reason a table of values
@@ -108,6 +110,11 @@ func (errs laneErrors) wrap(l *lane, stage string, why Reason, err error, rank, 
 		}
 		w = &stageError{err: err, base: base}
 		w.errs, w.never = e.spread(base)
+		if errors.Is(e.Err, regulators.ErrTooLarge) {
+			for i := range w.errs {
+				w.errs[i] = w.never
+			}
+		}
 		s.last.Store(w)
 	}
 	if !core.MayRetry(rank, attempt) {
