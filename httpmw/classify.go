@@ -35,9 +35,13 @@ func (h *handler) describe(r *http.Request) admission.Request {
 	if req.Op == "" {
 		req.Op = route(h.cfg.Mux, r)
 	}
-	if req.Bytes == 0 {
+	switch {
+	case req.Bytes != 0:
+	case r.ContentLength < 0:
+		req.Bytes = h.cfg.UnsizedBytes
+	default:
 		// No claim but the framing: the server reads no more than that.
-		req.Bytes = max(0, r.ContentLength)
+		req.Bytes = r.ContentLength
 	}
 	if h.claims {
 		h.cfg.Headers.fill(h.ctrl, r, &req)

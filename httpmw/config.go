@@ -16,9 +16,17 @@ import (
 // once; a panic in one goes on to the server and leaves nothing taken.
 type Config struct {
 	// Classify describes a request. What it leaves empty is filled in: Op from
-	// the route, Bytes from Content-Length, and Priority, Tenant, Caller and
+	// the route, Bytes from Content-Length or UnsizedBytes, and Priority, Tenant, Caller and
 	// Attempt from Headers. Nil: all of it is filled in.
 	Classify func(*http.Request) admission.Request
+
+	// UnsizedBytes is what a body counts as, for guards that count bytes, whose
+	// length is not declared: chunked, or on HTTP/2 without Content-Length. It
+	// should be what the handler reads of a body at most, and be enforced around
+	// the handler by [http.MaxBytesHandler], which this middleware does not do.
+	// Zero: such a body counts as none however long it is, and whoever sends one
+	// gets past the guard. Negative is invalid.
+	UnsizedBytes int64
 
 	// Mux is the mux inside this middleware, asked for the route when the
 	// request carries none yet. The route is Request.Op: the pattern, never the
@@ -168,6 +176,10 @@ func (c Config) checked() (Config, error) {
 		}
 	}
 	h.Deadlines = deadlines
+	if c.UnsizedBytes < 0 {
+		errs = append(errs, fmt.Errorf("httpmw: UnsizedBytes is %d, must not be negative", c.UnsizedBytes))
+		c.UnsizedBytes = 0
+	}
 	errs = append(errs, h.checkBounds()...)
 	return c.withDefaults(), errors.Join(errs...)
 }

@@ -20,6 +20,7 @@ func TestAllFaultsOfAConfigAreNamedAtOnce(t *testing.T) {
 	c := Config{
 		NoRetryHeader: "no retry",
 		ReasonHeader:  "X-Reason:",
+		UnsizedBytes:  -1,
 		Headers: Headers{
 			Priority: "p\r\nx", Tenant: "t t", Caller: "ü", Attempt: "(",
 			Deadlines:   []string{"ok-ms", "", "not ok"},
@@ -33,6 +34,7 @@ func TestAllFaultsOfAConfigAreNamedAtOnce(t *testing.T) {
 	for _, want := range []string{
 		`httpmw: NoRetryHeader is "no retry", must be a header name`,
 		`httpmw: ReasonHeader is "X-Reason:", must be`,
+		`httpmw: UnsizedBytes is -1, must not be negative`,
 		`httpmw: Headers.Priority is "p\r\nx", must be`,
 		`httpmw: Headers.Tenant is "t t"`,
 		`httpmw: Headers.Caller is "ü"`,
@@ -48,7 +50,7 @@ func TestAllFaultsOfAConfigAreNamedAtOnce(t *testing.T) {
 	}
 	c, _ = c.checked()
 	h := c.Headers
-	if c.NoRetryHeader+c.ReasonHeader+h.Priority+h.Tenant+h.Caller+h.Attempt != "" {
+	if c.UnsizedBytes != 0 || c.NoRetryHeader+c.ReasonHeader+h.Priority+h.Tenant+h.Caller+h.Attempt != "" {
 		t.Errorf("fields at fault are in force: %+v", c)
 	}
 	if len(h.Deadlines) != 1 || h.Deadlines[0] != "Ok-Ms" || h.MinDeadline != time.Millisecond || h.MaxDeadline != time.Hour {

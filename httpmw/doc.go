@@ -18,7 +18,7 @@
 //	all others: this replica is full     503     as computed by the controller
 //
 // Retry-After is a whole number of seconds, at least 1. None means: do not
-// retry. The body is problem+json (RFC 9457) with a member "reason" where the
+// retry; what is too large for a guard ever to let in is told so too. The body is problem+json (RFC 9457) with a member "reason" where the
 // Accept header permits it, else one line of text; neither names a tenant, a
 // limit or a key. [Config.Reject] replaces all of it.
 //
@@ -62,6 +62,17 @@
 // The other way round the slot is free while the handler it gave up on still
 // runs, and more of them run than the limit says. But its ResponseWriter hides
 // SetReadDeadline (see below), so give that server a ReadTimeout.
+//
+// # Bodies and guards that count bytes
+//
+// A request counts with its Content-Length, of which the server reads no more,
+// before a byte of it is read and until its handler returns. What the handler
+// makes of it is not counted: where it holds two copies, the bound is for half the
+// memory. A body whose length is not declared counts as [Config.UnsizedBytes].
+// A service that bounds the memory of its uploads sets all three:
+//
+//	admission.RegulatorConfig{Kind: "bytes", Limit: 256 << 20}
+//	httpmw.New(ctrl, httpmw.Config{UnsizedBytes: 8 << 20})(http.MaxBytesHandler(mux, 8<<20))
 //
 // # Bodies of shed requests
 //
