@@ -90,7 +90,9 @@ func WithKeyedSignal(name string, s regulators.KeyedSignal) Option {
 // It is entered on each request's way, after the scorecard and the stages, and
 // left when the request is released, or shed by a later step. What it refuses has
 // reason regulator, or keyed where the config has it go by an actor; an error that
-// is a *[ShedError] keeps its own. A panic is counted and taken for leave to go
+// is a *[ShedError] keeps its own. One that holds back single actors, such as
+// [regulators.HotKey], should therefore have an entry with By, or they are told
+// that the replica is full. A panic is counted and taken for leave to go
 // on: such an Enter has no Exit.
 func WithGuard(name string, g regulators.Guard) Option {
 	return bring("guard", name, source{guard: g}, g == nil)

@@ -29,7 +29,7 @@ func config() admission.Config {
 	return admission.Config{
 		Lanes: map[string]admission.LaneConfig{"default": {Limit: admission.LimitConfig{Fixed: conns}}},
 		Regulators: map[string]admission.RegulatorConfig{
-			"upload-bytes": {Kind: "bytes", Limit: 64 << 20},
+			"upload-bytes": {Kind: "bytes", Limit: 32 << 20},
 			"hot-row":      {Kind: "hot-key", Limit: 0.1, Floor: conns / 2},
 			"tenant-rate":  {Kind: "rate", Limit: 1000}, // of each
 		},

@@ -9,11 +9,11 @@ import (
 )
 
 const (
-	conns   = 60                     // requests that the back end works on at a time
-	lookup  = 150 * time.Millisecond // what a row takes
+	conns   = 40                     // requests that the back end works on at a time
+	lookup  = 250 * time.Millisecond // what a row takes
 	write   = 10 * time.Millisecond  // what an upload takes, and more by its size:
-	writeMB = 120 * time.Millisecond
-	largest = 8 << 20 // bytes of an upload
+	writeMB = 480 * time.Millisecond
+	largest = 4 << 20 // bytes of an upload
 )
 
 // backend stands for a database of which there is only so much: its connections.
