@@ -67,7 +67,8 @@ func (p pair) p99() float64 {
 
 func harm(goodput, p99 float64) bool { return goodput < 0.97 || p99 > 1.2 }
 
-// measurePairs returns five pairs in which the generator was in time; or, of ten, the five in which it was least late.
+// measurePairs returns five pairs in which the generator was in time; or, of ten, the five in which it was least late. Where
+// even those were as late as what the test is to see, the machine is too busy to tell, and the test is skipped.
 func measurePairs(t *testing.T) []pair {
 	const enough, most = 5, 10
 	var pairs []pair
@@ -77,11 +78,14 @@ func measurePairs(t *testing.T) []pair {
 		t.Logf("pair %d, the others without the hot row: %s", n+1, figures(p.without))
 		t.Logf("        with it: %s; it: %s", figures(p.with), figures(p.hot))
 		pairs = append(pairs, p)
-		if p.lag() < lookup/20 {
+		if p.lag() < lookup/10 {
 			calm++
 		}
 	}
 	slices.SortStableFunc(pairs, func(a, b pair) int { return cmp.Compare(a.lag(), b.lag()) })
+	if lag := pairs[enough-1].lag(); lag > lookup/5 {
+		t.Skipf("the generator was late by %v and more in half of %d pairs: the machine has no time for this test", lag, len(pairs))
+	}
 	return pairs[:enough]
 }
 
