@@ -23,7 +23,8 @@ type ShedError struct {
 	// Reason is why.
 	Reason Reason
 	// Stage names what decided: "deadline", "scorecard", a stage's or a
-	// signal's own name, "gate", "limit" or "queue".
+	// signal's own name, "gate", "limit" or "queue"; "tap" where
+	// [Controller.Precheck] did.
 	Stage string
 	// Lane of the request.
 	Lane string

@@ -25,6 +25,7 @@ type lane struct {
 		asleep bool    // ticks pause until somebody comes
 		wake   time.Duration
 		limit  int // when last seen, for the hook
+		early  uint64
 	}
 
 	open     atomic.Bool  // the gate sheds nobody: as of the last tick

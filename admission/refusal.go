@@ -15,10 +15,12 @@ import (
 // that differ in their retry hint alone, so that a refusal allocates nothing
 // and those refused together do not come back together.
 type refusals struct {
+	lane    string
 	base    time.Duration // of the hints
 	binding string        // the stage of reason priority
 	errs    [NumReasons][hints]*ShedError
-	never   [NumReasons]*ShedError // do not try again
+	never   [NumReasons]*ShedError   // do not try again
+	early   atomic.Pointer[refusals] // of stage "tap", see Precheck
 }
 
 // hints is how many waits those refused are spread over.
@@ -34,7 +36,7 @@ var reasonStage = [NumReasons]string{
 // newRefusals prepares the errors of a lane for a base hint, which is jittered
 // by half of it to both sides.
 func newRefusals(lane string, base time.Duration, binding string) *refusals {
-	t := &refusals{base: base, binding: binding}
+	t := &refusals{lane: lane, base: base, binding: binding}
 	for r := range NumReasons {
 		e := ShedError{Reason: r, Stage: reasonStage[r], Lane: lane}
 		switch {

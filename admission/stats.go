@@ -52,6 +52,7 @@ type LaneStats struct {
 	Throughput float64  // per second that the whole limit could let through
 
 	Tiers   [NumTiers]TierStats
+	Early   uint64    // of those shed, by Precheck: stage "tap"
 	Wait    Histogram // of the admitted
 	Service Histogram // of those that came out as a success
 }
@@ -150,6 +151,7 @@ func (l *lane) stats(now time.Duration) LaneStats {
 	var v core.View
 	l.mu.Lock()
 	l.mu.core.View(now, &v)
+	early := l.mu.early
 	l.mu.Unlock()
 	s := LaneStats{
 		Name:  l.name,
@@ -158,7 +160,7 @@ func (l *lane) stats(now time.Duration) LaneStats {
 		Baseline: v.LimitState.Baseline, Latency: v.LimitState.Latency, Median: v.Median,
 		Queued: v.Queued, QueueCapacity: v.Capacity, QueueMode: v.Mode.String(), Pressure: v.Pressure,
 		ShedRatio: v.ShedRatio, Binding: v.Binding, Arrivals: v.Arrivals, Throughput: v.Throughput,
-		Tiers: v.Tiers, Wait: v.Wait, Service: v.Service,
+		Tiers: v.Tiers, Wait: v.Wait, Service: v.Service, Early: early,
 	}
 	for _, age := range v.HeadAge {
 		s.OldestWaiter = max(s.OldestWaiter, age)

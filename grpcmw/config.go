@@ -19,7 +19,7 @@ import (
 // in one goes on to the server and leaves nothing taken.
 type Config struct {
 	// Classify describes a call. req is the message of a unary call or, with
-	// Messages, of a stream; nil for a stream that opens. What it
+	// Messages, of a stream; nil for a stream that opens and for Tap. What it
 	// leaves empty is filled in: Op from the method, Caller from the connection,
 	// and Priority, Tenant, Caller and Attempt from Metadata. Bytes it must know
 	// by itself (proto.Size, say). Nil: all of it is filled in.
@@ -52,6 +52,12 @@ type Config struct {
 	// opens.
 	Messages func(fullMethod string) MessagePolicy
 
+	// Tap picks the methods, those of large messages, whose calls are turned away
+	// before their message is read where they are certain to be shed. It should
+	// know a method by its whole name, since any can be asked for. See [TapHandle]
+	// for what it costs. Nil: none.
+	Tap func(fullMethod string) bool
+
 	// Forward has the context of a handler carry on, in its outgoing metadata,
 	// the priority and the tenant that its call was described with. See
 	// [Metadata.Outgoing].
@@ -66,7 +72,7 @@ type Config struct {
 
 	// Reject answers a shed call instead of this package: the error that it
 	// returns ends the call, and trailers are its own to set, with
-	// [google.golang.org/grpc.SetTrailer]. Nil returned means the
+	// [google.golang.org/grpc.SetTrailer] and not for Tap. Nil returned means the
 	// usual answer. The error handed in is shared and must not be changed.
 	Reject func(ctx context.Context, fullMethod string, shed *admission.ShedError) error
 

@@ -68,5 +68,6 @@
 //
 // Recovery, tracing and logs go outside this interceptor, authentication and all
 // that costs goes inside. An interceptor runs once a unary request has been
-// received and decoded.
+// received and decoded. Where messages are large, [Config.Tap] turns calls that are
+// certain to be shed away before that.
 package grpcmw

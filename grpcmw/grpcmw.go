@@ -26,13 +26,17 @@ func StreamServerInterceptor(ctrl *admission.Controller, cfg Config) grpc.Stream
 }
 
 // ServerOptions has a server ask ctrl about all of its calls: both interceptors,
-// chained outside of those that come later. With [Config.LoadReports] they must
-// come first of all.
+// chained outside of those that come later, and the tap handle if cfg.Tap is set.
+// With [Config.LoadReports] they must come first of all. A server panics when it is
+// given two tap handles: who has one of his own calls [TapHandle] in it.
 func ServerOptions(ctrl *admission.Controller, cfg Config) []grpc.ServerOption {
 	s := newServer(ctrl, cfg)
 	var opts []grpc.ServerOption
 	if cfg.LoadReports {
 		opts = append(opts, orca.CallMetricsServerOption(LoadMetrics(ctrl)))
+	}
+	if cfg.Tap != nil {
+		opts = append(opts, grpc.InTapHandle(s.tap))
 	}
 	return append(opts, grpc.ChainUnaryInterceptor(s.unary), grpc.ChainStreamInterceptor(s.stream))
 }

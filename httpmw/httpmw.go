@@ -85,7 +85,7 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	stream := h.cfg.Stream != nil && h.cfg.Stream(r)
 	hold := stream && h.cfg.StreamLane != ""
 	if hold {
-		req.Lane = h.cfg.StreamLane
+		req.Lane, req.Stream = h.cfg.StreamLane, true
 	}
 	ticket, err := h.ctrl.Admit(ctx, req)
 	switch {

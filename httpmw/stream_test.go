@@ -255,3 +255,20 @@ func TestStreamBehindAnUnwrappedWriterIsNoSample(t *testing.T) {
 		t.Errorf("outcomes %v, want two ignored", s.outcomes)
 	}
 }
+
+// A stream that holds a slot is one to the controller too: its deadline that
+// passes while it runs is no sign of overload.
+func TestHeldStreamsAreNoSamples(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &spy{}
+		cfg := tuned(5)
+		cfg.Lanes["streams"] = admission.LaneConfig{Limit: admission.LimitConfig{Initial: 5}, Deadline: time.Second}
+		ctrl := control(t, cfg, watched(s))
+		h := httpmw.New(ctrl, httpmw.Config{StreamLane: "streams"})(events(50)) // 5 s
+		get(h, "/", "Accept", "text/event-stream")
+		l, _ := ctrl.Stats().Lane("streams")
+		if !s.last().Stream || l.Service.Total() != 0 || l.Limit < 5 {
+			t.Errorf("stream %v, %d samples, limit %d, which was 5: %s", s.last().Stream, l.Service.Total(), l.Limit, l.LimitWhy)
+		}
+	})
+}

@@ -1,0 +1,64 @@
+package grpcmw_test
+
+import (
+	"context"
+	"testing"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	testgrpc "google.golang.org/grpc/interop/grpc_testing"
+
+	"github.com/spillway-go/spillway/admission"
+	"github.com/spillway-go/spillway/grpcmw"
+)
+
+func onlyUnary(method string) bool { return method == unaryMethod }
+
+// What is certain to be shed is turned away before its message is there at all;
+// nothing is taken, and it is counted once.
+func TestTapTurnsAwayBeforeTheMessage(t *testing.T) {
+	var stages []string
+	ctrl := control(t, only(pinned(1, 1)), admission.WithHooks(admission.Hooks{
+		Shed: func(_ context.Context, r admission.Refusal) { stages = append(stages, r.Err.Stage) },
+	}))
+	client := pair(t, ctrl, grpcmw.Config{Tap: onlyUnary}, &service{})
+	ticket := hold(t, ctrl)
+	leave := fill(t, ctrl, 1)
+	before := counts(ctrl)
+	r := ask(t.Context(), client)
+	if r.code != codes.Unavailable || r.reason != "QUEUE_FULL" || r.retry == 0 || r.pushback != nil {
+		t.Errorf("%+v, want queue-full with its details", r)
+	}
+	if r := open(t.Context(), client); r.code != codes.Unavailable || len(r.pushback) != 1 {
+		t.Errorf("%+v, want a stream to be shed by the interceptor", r)
+	}
+	after := counts(ctrl)
+	if l := lane(ctrl, ""); l.Early != 1 || after.Arrived-before.Arrived != 2 || after.Shed[admission.ReasonQueueFull] != 2 {
+		t.Errorf("%d early, %d arrived, shed %v", l.Early, after.Arrived-before.Arrived, after.Shed)
+	}
+	if len(stages) != 2 || stages[0] != "tap" || stages[1] != "queue" {
+		t.Errorf("stages %q, want tap and queue", stages)
+	}
+	leave()
+	ticket.Release(admission.Ignore)
+	if r := ask(t.Context(), client); r.code != codes.OK {
+		t.Errorf("with the slot free: %+v", r)
+	}
+}
+
+// A message that cannot be decoded would fail before the interceptor is asked.
+func TestTapDoesNotReadTheMessage(t *testing.T) {
+	ctrl := control(t, only(pinned(1, 1)))
+	_, lis := serve(t, &service{}, grpcmw.ServerOptions(ctrl, grpcmw.Config{Tap: onlyUnary})...)
+	conn := dial(t, lis)
+	invoke := func() refusal {
+		return learned(conn.Invoke(t.Context(), unaryMethod, &testgrpc.SimpleRequest{}, &testgrpc.SimpleResponse{}, grpc.ForceCodec(rubbish{})), nil, nil)
+	}
+	if r := invoke(); r.code != codes.Internal {
+		t.Errorf("rubbish: %+v", r)
+	}
+	_ = ctrl.Close()
+	if r := invoke(); r.code != codes.Unavailable || r.reason != "CLOSED" {
+		t.Errorf("rubbish that is shed: %+v", r)
+	}
+}
