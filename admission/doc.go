@@ -11,7 +11,7 @@
 //	}
 //	defer ticket.Release(admission.Success)
 //
-// Most services use it through package httpmw and never call Admit.
+// Most services use it through packages httpmw and grpcmw and never call Admit.
 //
 // # A request's way
 //
@@ -62,7 +62,8 @@
 //     last change of the config was not put in force, and why.
 //   - Who is refused, and why: Tiers[t].Shed by [Reason] of each [LaneStats]
 //     (Shadow instead of Shed where it was only counted). The reason says which
-//     of the following to read. Left counts callers that went while they waited.
+//     of the following to read. Early is how many of them were turned away before
+//     they had been read, see [Controller.Precheck]. Left counts callers that went while they waited.
 //   - Reason priority: ShedRatio, Threshold and Binding. With Binding "queue" the
 //     lane is asked for more than it can do: compare Arrivals and Throughput.
 //     Another name is that of a signal above its setpoint: see Signals. Threshold

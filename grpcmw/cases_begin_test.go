@@ -57,13 +57,13 @@ func TestCallsThatNeverBegin(t *testing.T) {
 			}
 		}
 	}
-	spread(20_000/scale, func(i int) {
+	spread(10_000/scale, func(i int) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Duration(i%20)*100*time.Microsecond)
 		defer cancel()
 		ask(ctx, client)
 	})
 	fine("deadlines of 0 to 2 ms")
-	spread(2000/scale, func(int) {
+	spread(1000/scale, func(int) {
 		ctx, cancel := context.WithCancel(t.Context())
 		_, _ = client.FullDuplexCall(ctx)
 		cancel()

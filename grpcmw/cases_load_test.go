@@ -33,7 +33,7 @@ func bareUnavailable(context.Context, string, *admission.ShedError) error {
 func TestRetriesAreNotAmplified(t *testing.T) {
 	tries := func(bare bool) (tries, served float64) {
 		synctest.Test(t, func(t *testing.T) {
-			const calls, rate = 3000, 1200 // of 400 a second that can be served
+			const calls, rate = 2400, 1200 // of 400 a second that can be served
 			ctrl := control(t, only(admission.LaneConfig{Limit: admission.LimitConfig{Fixed: 4}}))
 			cfg := grpcmw.Config{}
 			if bare {
@@ -76,32 +76,27 @@ func TestRetriesAreNotAmplified(t *testing.T) {
 	}
 }
 
-// working takes d and heeds its context.
-func working(d time.Duration) func(context.Context, *testgrpc.SimpleRequest) (*testgrpc.SimpleResponse, error) {
-	return func(ctx context.Context, _ *testgrpc.SimpleRequest) (*testgrpc.SimpleResponse, error) {
-		select {
-		case <-time.After(d):
-			return &testgrpc.SimpleResponse{}, nil
-		case <-ctx.Done():
-			return nil, ctx.Err()
-		}
-	}
-}
-
 // B32: clients that leave do not move the limit; a server that is too slow for
-// its clients' deadlines does.
+// its clients' deadlines does. The interceptor alone, for the number of calls.
 func TestClientsThatLeaveDoNotMoveTheLimit(t *testing.T) {
 	limit := func(t *testing.T, work time.Duration, ask func(i int) (context.Context, context.CancelFunc)) (l admission.LaneStats, median int) {
 		synctest.Test(t, func(t *testing.T) {
 			ctrl := control(t, tuned(40))
-			client := pair(t, ctrl, grpcmw.Config{}, &service{unary: working(work)})
-			start, dur := time.Now(), 6*time.Second
+			unary := grpcmw.UnaryServerInterceptor(ctrl, grpcmw.Config{})
+			start, dur := time.Now(), 8*time.Second
 			var all sync.WaitGroup
 			for range 40 {
 				all.Go(func() {
 					for i := 0; time.Since(start) < dur; i++ {
 						ctx, cancel := ask(i)
-						_, err := client.UnaryCall(ctx, &testgrpc.SimpleRequest{})
+						_, err := unary(ctx, nil, &grpc.UnaryServerInfo{FullMethod: unaryMethod}, func(ctx context.Context, _ any) (any, error) {
+							select {
+							case <-time.After(work):
+								return "done", nil
+							case <-ctx.Done():
+								return nil, ctx.Err()
+							}
+						})
 						cancel()
 						if status.Code(err) == codes.Unavailable {
 							time.Sleep(5 * time.Millisecond)
