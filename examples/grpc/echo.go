@@ -12,15 +12,15 @@ import (
 // for 10 ms.
 const (
 	workers  = 4
-	work     = 10 * time.Millisecond
-	capacity = workers * int(time.Second/work)
+	takes    = 10 * time.Millisecond
+	capacity = workers * int(time.Second/takes)
 )
 
 const echoMethod = "/spillway.example.Echo/Say"
 
 // registerEcho adds a service that returns what it is sent. It is what protoc
-// would generate of a service with one method.
-func registerEcho(srv *grpc.Server) {
+// would generate of a service with one method. work is done for each call.
+func registerEcho(srv *grpc.Server, work func()) {
 	slots := make(chan struct{}, workers)
 	say := func(ctx context.Context, req any) (any, error) {
 		select {
@@ -29,7 +29,7 @@ func registerEcho(srv *grpc.Server) {
 			return nil, ctx.Err()
 		}
 		defer func() { <-slots }()
-		time.Sleep(work)
+		work()
 		return req, nil
 	}
 	srv.RegisterService(&grpc.ServiceDesc{

@@ -89,7 +89,7 @@ func run(length time.Duration) error {
 		return err
 	}
 	defer ctrl.Close()
-	registerEcho(srv)
+	registerEcho(srv, func() { time.Sleep(takes) })
 	healthgrpc.RegisterHealthServer(srv, health.NewServer()) // passes whatever the load
 	lis, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
