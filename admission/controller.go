@@ -46,7 +46,7 @@ type Controller struct {
 // zero Config works. All that is wrong with cfg and opts is reported at once.
 func New(cfg Config, opts ...Option) (*Controller, error) {
 	o, err := gather(opts)
-	if err := errors.Join(err, cfg.Validate(), o.check(cfg)); err != nil {
+	if err := errors.Join(err, o.check(cfg)); err != nil {
 		return nil, err
 	}
 	card, err := scorecard.New()

@@ -183,7 +183,7 @@ func (p Priority) valid() bool {
 // cfg and opts together: also names of signals and guards that nobody brings in.
 func Check(cfg Config, opts ...Option) error {
 	o, err := gather(opts)
-	return errors.Join(err, cfg.Validate(), o.check(cfg))
+	return errors.Join(err, o.check(cfg))
 }
 
 // Check is what Apply would say of the config. It changes nothing.
@@ -191,10 +191,11 @@ func (c *Controller) Check(cfg Config) error {
 	if c == nil {
 		return errNil
 	}
-	return errors.Join(cfg.Validate(), c.opts.check(cfg))
+	return c.opts.check(cfg)
 }
 
-// check holds what the options brought against the config that names it.
+// check is the config's own check, and holds what the options brought against the
+// names in it.
 func (o *options) check(cfg Config) error {
 	var v problems
 	guards := 0
@@ -229,5 +230,5 @@ func (o *options) check(cfg Config) error {
 			v.add("limit's lane", fmt.Sprintf("%q", name), "is not a lane of the config")
 		}
 	}
-	return errors.Join(v...)
+	return errors.Join(cfg.Validate(), errors.Join(v...))
 }

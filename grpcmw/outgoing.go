@@ -2,6 +2,7 @@ package grpcmw
 
 import (
 	"context"
+	"strings"
 
 	"google.golang.org/grpc/metadata"
 
@@ -36,10 +37,7 @@ func (m Metadata) Outgoing(ctx context.Context, p admission.Priority, tenant str
 			md.Set(key, value)
 		}
 		if m.Baggage {
-			bag := ""
-			for _, b := range md.Get(baggageKey) {
-				bag = joined(bag, b)
-			}
+			bag := strings.Join(md.Get(baggageKey), ",")
 			md.Set(baggageKey, setMember(bag, member, value))
 		}
 	}
@@ -57,13 +55,6 @@ func printable(value string) bool {
 		}
 	}
 	return true
-}
-
-func joined(a, b string) string {
-	if a == "" {
-		return b
-	}
-	return a + "," + b
 }
 
 // forward has ctx carry on what its call was described with.
