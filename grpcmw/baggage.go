@@ -54,19 +54,20 @@ func member(bag, key string) (value string, ok bool) {
 }
 
 // setMember returns the list with one member set, in place of what it said of
-// that before. A list that would become too long stays as it is.
+// that before. Where that would become too long, it says nothing of it any
+// more: a value left from before would be taken for the new one.
 func setMember(bag, key, value string) string {
-	set := key + "=" + url.PathEscape(value)
-	for bag := bag; bag != ""; {
+	var others string
+	for bag != "" {
 		var m string
 		m, bag, _ = strings.Cut(bag, ",")
 		k, _, _ := strings.Cut(m, "=")
 		if k = strings.Trim(k, " \t"); k != "" && k != key {
-			set += "," + strings.Trim(m, " \t")
+			others += "," + strings.Trim(m, " \t")
 		}
 	}
-	if len(set) > maxBaggage {
-		return bag
+	if set := key + "=" + url.PathEscape(value); len(set)+len(others) <= maxBaggage {
+		return set + others
 	}
-	return set
+	return strings.TrimPrefix(others, ",")
 }
