@@ -117,7 +117,7 @@ func TestOptions(t *testing.T) {
 	if o := parse(""); len(o.rates) != 8 || o.rates[0] != 0.5 || o.rates[7] != 10 || o.expected() > 115*time.Second {
 		t.Errorf("default: rates %v, %v; want 0.5 to 10 in under two minutes", o.rates, o.expected())
 	}
-	if o := parse("-quick"); o.expected() > 28*time.Second || o.rates[len(o.rates)-1] != 10 {
+	if o := parse("-quick"); o.expected() > 30*time.Second || o.rates[len(o.rates)-1] != 10 {
 		t.Errorf("-quick: rates %v, %v; want up to 10 in under 30 s", o.rates, o.expected())
 	}
 	if o := parse("-quick -rates 3,1,3 -duration 2s"); len(o.rates) != 2 || o.rates[0] != 1 || o.duration != 2*time.Second {

@@ -41,6 +41,7 @@ const (
 	quickRates    = "0.5,1,3,10"
 	quickDuration = time.Second
 	quickWindow   = 400 * time.Millisecond
+	quickWarmUp   = 800 * time.Millisecond // a quarter of the duration would show little but how a limit finds itself
 
 	// defaultDeadline is some ten times what a request takes at half the capacity. Longer hides a
 	// collapse, because requests that wait for ever are then good; shorter than a few times the
@@ -84,7 +85,7 @@ func parseOptions(args []string, stderr io.Writer) (options, error) {
 		func(s string) error { requests = append(requests, s); return nil })
 	fs.StringVar(&file, "requests", "", "YAML `file` that describes requests to -target: a list of {weight, tier, tenant, method, path, body, header}")
 	fs.StringVar(&rates, "rates", defaultRates, "loads to offer, as `multiples` of capacity")
-	fs.DurationVar(&o.duration, "duration", defaultDuration, "how long each load is counted; a quarter of that is offered before and not counted")
+	fs.DurationVar(&o.duration, "duration", defaultDuration, "how long each load is counted; a quarter of that (with -quick at least 0.8 s) is offered before and not counted")
 	fs.DurationVar(&o.deadline, "deadline", defaultDeadline, "how long a client waits for its answer")
 	fs.Uint64Var(&o.seed, "seed", 1, "of arrivals and requests")
 	fs.StringVar(&o.out, "out", ".", "`folder` to write the report's files to")
@@ -111,6 +112,9 @@ func parseOptions(args []string, stderr io.Writer) (options, error) {
 		}
 	}
 	o.warmUp = o.duration / 4
+	if quick {
+		o.warmUp = max(o.warmUp, quickWarmUp)
+	}
 
 	var errs [4]error
 	o.rates, errs[0] = parseRates(rates)
