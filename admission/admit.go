@@ -48,6 +48,8 @@ func (c *Controller) Do(ctx context.Context, r Request, fn func(context.Context)
 	return err
 }
 
+var errNilContext = errors.New("admission: ctx is nil")
+
 func outcomeOf(err error) Outcome {
 	switch {
 	case err == nil:
@@ -85,7 +87,7 @@ func (c *Controller) admit(ctx context.Context, r Request, wait bool) (Ticket, e
 		return Ticket{}, nil
 	}
 	if ctx == nil {
-		return Ticket{}, errors.New("admission: ctx is nil")
+		return Ticket{}, errNilContext
 	}
 	a := ask{plan: p}
 	if a.lane = p.lane(r.Lane); a.lane == nil || r.Cost < 0 || r.Bytes < 0 || r.Attempt < 0 {
@@ -207,16 +209,20 @@ func (c *Controller) doneOnArrival(ctx context.Context, a *ask, r Request, err e
 // acquire takes the scorecard's counters.
 func (c *Controller) acquire(a *ask, r *Request) (err error) {
 	var buf [16]scorecard.Tag
-	tags := append(buf[:0],
+	a.hold, err = c.card.Acquire(tagsOf(buf[:0], a, r))
+	return err
+}
+
+// tagsOf appends what rules are told of a request.
+func tagsOf(tags []scorecard.Tag, a *ask, r *Request) []scorecard.Tag {
+	tags = append(tags,
 		scorecard.Tag{Key: "tenant", Value: r.Tenant},
 		scorecard.Tag{Key: "caller", Value: r.Caller},
 		scorecard.Tag{Key: "op", Value: r.Op},
 		scorecard.Tag{Key: "lane", Value: a.lane.name},
 		scorecard.Tag{Key: "tier", Value: tierNames[a.rank/NumCohorts]},
 	)
-	tags = append(tags, r.Tags...)
-	a.hold, err = c.card.Acquire(tags)
-	return err
+	return append(tags, r.Tags...)
 }
 
 var tierNames = [NumTiers]string{"t0", "t1", "t2", "t3", "t4", "t5"}

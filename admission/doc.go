@@ -55,7 +55,8 @@
 //
 // # What to look at
 //
-// [Controller.Stats] explains the moment. Look in this order; counters only grow,
+// [Controller.Explain] tells of one request what would happen to it now, step by
+// step, and takes nothing. [Controller.Stats] explains the moment. Look in this order; counters only grow,
 // so compare two snapshots.
 //
 //   - Mode. In [Shadow] nobody is shed, in [Off] nothing is counted. Config.Err: the

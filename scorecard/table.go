@@ -64,21 +64,34 @@ func (t *table) counter(r *rule, q *request) *counter {
 	if r.wild == 0 || r.wild&q.long != 0 {
 		return &r.common
 	}
-	hash := r.salt
-	for _, slot := range r.wildSlots {
-		hash = (hash + t.valueHash(q, slot)) * 0x9e3779b97f4a7c15
-	}
-	hash ^= hash >> 32
-	for n := *t.bucket(hash); n != nil; n = n.next {
-		if n.hash == hash && n.is(r, q) {
-			n.used = true
-			return n
-		}
+	hash := t.hash(r, q)
+	if n := t.find(r, q, hash); n != nil {
+		n.used = true
+		return n
 	}
 	if t.len >= t.max {
 		return &r.common
 	}
 	return t.add(r, q, hash)
+}
+
+// hash is that of the values of a request which r tells apart.
+func (t *table) hash(r *rule, q *request) uint64 {
+	hash := r.salt
+	for _, slot := range r.wildSlots {
+		hash = (hash + t.valueHash(q, slot)) * 0x9e3779b97f4a7c15
+	}
+	return hash ^ hash>>32
+}
+
+// find returns the counter there is, or nil.
+func (t *table) find(r *rule, q *request, hash uint64) *counter {
+	for n := *t.bucket(hash); n != nil; n = n.next {
+		if n.hash == hash && n.is(r, q) {
+			return n
+		}
+	}
+	return nil
 }
 
 func (t *table) valueHash(q *request, slot uint8) uint64 {

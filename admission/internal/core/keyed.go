@@ -204,9 +204,20 @@ func (a *Actor) aim(ratio, total float64) uint64 {
 // for concurrent use.
 func (a *Actor) Sheds(tier int, hash uint32) bool {
 	a.offered[tier].Add(1)
+	return a.threshold().sheds(tier, hash)
+}
+
+// Foresee tells what Sheds would, and the share of the tier's requests that is
+// shed; it counts nothing.
+func (a *Actor) Foresee(tier int, hash uint32) (shed bool, share float64) {
+	t := a.threshold()
+	return t.sheds(tier, hash), t.share(tier)
+}
+
+// threshold is over tiers here, not ranks.
+func (a *Actor) threshold() threshold {
 	cut := a.cut.Load()
-	boundary := int(cut >> 32)
-	return tier > boundary || tier == boundary && hash < uint32(cut)
+	return threshold{int(cut >> 32), uint32(cut)}
 }
 
 // Pressure is the actor's last reading.

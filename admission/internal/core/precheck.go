@@ -28,6 +28,11 @@ func (l *Lane) Precheck(rank int) (why Reason, shed bool) {
 // full tells whether a call of a tier finds neither a slot nor a place in the
 // queue: waiters of its own tier and of worse ones would give theirs.
 func (l *Lane) full(tier int) bool {
+	return l.packed(tier) && (l.queue.Len() > 0 || !l.fits(&Call{Cost: 1}))
+}
+
+// packed tells whether the queue has no place for a call of a tier.
+func (l *Lane) packed(tier int) bool {
 	if l.queue.Len() < l.queue.Capacity() {
 		return false
 	}
@@ -36,5 +41,5 @@ func (l *Lane) full(tier int) bool {
 			return false
 		}
 	}
-	return l.queue.Len() > 0 || !l.fits(&Call{Cost: 1})
+	return true
 }

@@ -8,13 +8,8 @@ import (
 
 // enqueue lets the call wait for its slots, for as long as its allowance says.
 func (l *Lane) enqueue(c *Call, chance float64) {
-	remaining := l.patience()
-	if c.Deadline > 0 {
-		remaining = c.Deadline - l.now
-	}
-	c.item.Value, c.item.Tier = c, c.Tier()
-	allowance := l.cfg.Queue.Allow(remaining, l.queue.ModeTier(c.Tier()) == codel.LIFO, chance)
-	c.item.Allowance = time.Duration(float64(allowance) * l.worth(c.Tier(), allowance))
+	remaining, allowance := l.allow(l.now, c, chance)
+	c.item.Value, c.item.Tier, c.item.Allowance = c, c.Tier(), allowance
 	evicted, ok := l.queue.Push(at(l.now), &c.item)
 	if evicted != nil {
 		l.tick.lost++
@@ -27,6 +22,16 @@ func (l *Lane) enqueue(c *Call, chance float64) {
 	}
 	c.State = Waiting
 	l.tick.waits(remaining)
+}
+
+// allow is how long the call's caller would wait, and how long the call may.
+func (l *Lane) allow(now time.Duration, c *Call, chance float64) (remaining, allowance time.Duration) {
+	remaining = l.patience()
+	if c.Deadline > 0 {
+		remaining = c.Deadline - now
+	}
+	allowance = l.cfg.Queue.Allow(remaining, l.queue.ModeTier(c.Tier()) == codel.LIFO, chance)
+	return remaining, time.Duration(float64(allowance) * l.worth(c.Tier(), allowance))
 }
 
 // worth is the share of its allowance that a waiter of the tier is given. The
