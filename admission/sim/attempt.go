@@ -10,14 +10,16 @@ import (
 // request is what attempts of one request have in common. It is handed from
 // attempt to attempt.
 type request struct {
-	number  uint64
-	rank    int
-	hash    uint32 // the gate's verdict at its boundary goes by it
-	class   float64
-	size    float64
-	first   time.Duration // when the first attempt began
-	retries int           // attempts before this one
-	closed  bool          // of a closed-loop client
+	number   uint64
+	rank     int
+	hash     uint32 // the gate's verdict at its boundary goes by it
+	class    float64
+	size     float64
+	service  float64       // seconds, as the log has it
+	patience time.Duration // how long its client waits for each attempt
+	first    time.Duration // when the first attempt began
+	retries  int           // attempts before this one
+	closed   bool          // of a closed-loop client
 }
 
 // attempt is one try of a request. It may outlive its client's interest: while
@@ -63,7 +65,7 @@ func (e *engine) put(a *attempt) {
 
 // fresh makes a new request. All about it comes from its own stream.
 func (e *engine) fresh(closed bool) request {
-	r := request{number: e.numbered, first: e.now, closed: closed}
+	r := request{number: e.numbered, first: e.now, closed: closed, patience: e.deadline}
 	e.numbered++
 	s := e.requests.fork(r.number)
 	r.hash = uint32(s.next() >> 32)
@@ -71,6 +73,9 @@ func (e *engine) fresh(closed bool) request {
 	r.class = s.uniform()
 	if e.sized {
 		r.size = s.normal()
+	}
+	if len(e.log) > 0 && !closed {
+		e.logged(&r, &s)
 	}
 	return r
 }
@@ -115,7 +120,7 @@ func (e *engine) serve(a *attempt) {
 	// cache, a page fault) is mostly not there the next time.
 	r := e.works.fork(a.number).fork(uint64(a.retries))
 	for i, s := range e.stations {
-		a.work[i] = s.work.draw(&r, a.class, a.size)
+		a.work[i] = s.work.draw(&r, &a.request)
 	}
 	e.stations[0].enter(e.now, a)
 }

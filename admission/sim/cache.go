@@ -61,11 +61,14 @@ func (f Front) Oracle(cfg admission.Config, s Scenario, runs int) (Oracle, error
 // labels, and the lane but for its limit. What is left at zero is left out, so
 // that a field that a config or the format gets later changes no key.
 func (f Front) key(cfg admission.Config, s Scenario, runs int) (string, error) {
-	s.Name, s.Family = "", ""
-	lane := laneOf(cfg)
+	_, lane, err := laneOf(cfg, &s)
+	if err != nil {
+		return "", err
+	}
+	s.Name, s.Family, s.Log = "", "", ""
 	lane.Limit = admission.LimitConfig{}
 	data, err := json.Marshal(map[string]any{
-		"version": version, "front": f.String(), "runs": runs, "mode": cfg.Mode.String(), "lane": lane, "scenario": s,
+		"version": version, "front": f.String(), "runs": runs, "mode": cfg.Mode.String(), "lane": lane, "scenario": s, "requests": s.Requests,
 	})
 	if err != nil {
 		return "", fmt.Errorf("sim: %w", err)

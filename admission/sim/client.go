@@ -13,11 +13,11 @@ const immediately = time.Millisecond
 func (e *engine) ask(r request) {
 	a := e.take()
 	a.request = r
-	a.began, a.due, a.asking = e.now, e.now+e.deadline, true
+	a.began, a.due, a.asking = e.now, e.now+r.patience, true
 	a.call.Rank, a.call.Deadline = r.rank, a.due
 	e.tally.asked(a)
 	switch {
-	case e.expected >= e.deadline:
+	case e.expected >= r.patience:
 		// The controller's own check, by what the last tick published.
 		e.lane.Refuse(r.rank, core.ReasonDeadline, false)
 		e.refuse(a, core.ReasonDeadline)
@@ -77,7 +77,7 @@ func (e *engine) giveUp(a *attempt) {
 		e.tally.left(a)
 	case a.slot && e.scenario.Client.CancelReleasesSlot:
 		a.slot = false
-		e.tally.took(a, e.deadline)
+		e.tally.took(a, a.patience)
 		e.tally.late(a)
 		e.lane.Release(e.now, &a.call, core.Overload)
 	default:

@@ -14,6 +14,28 @@
 //	if err != nil { … }
 //	report, err := sim.Run(admission.Config{}, s)
 //
+// # Recorded requests
+//
+// In place of a load, a scenario may have the log of a real one, which [Load] reads
+// from a CSV file, see [ParseLog]. Its requests come when they came, whatever becomes of
+// those before them, each with its own service time. testdata/log has one, with a back
+// end of two servers; it is made by
+//
+//	go test ./admission/sim -run TestCommittedLog -update
+//
+// An access log has most of what is needed. nginx writes one that needs no more than a header
+// and the start in place of the end, with the header's time_s and service_time_s in seconds:
+//
+//	log_format spillway '$msec,$upstream_response_time,$http_x_tier,$http_x_tenant';
+//	(echo time_s,service_time_s,tier,tenant,deadline_ms
+//	 awk -F, '$2 != "-" { printf "%.3f,%s,%s,%s,500\n", $1-$2, $2, $3, $4 }' access.log) >monday.csv
+//
+// Take it from calm hours and play it faster, by dividing the times: a service time measured
+// while requests waited for each other inside the service is too long, and the back end of
+// the scenario would add the wait a second time.
+//
+// # What a run is
+//
 // [Run] is the whole lane: gate, queue and limit. Front [Lab] is the limit alone
 // behind a plain queue, for comparing laws of the limit. [Front.Sweep] tries
 // fixed limits, the best of which is the mark for any law: regret is the share
@@ -48,6 +70,6 @@
 //
 // # What is not simulated
 //
-// The scorecard, regulators and stages of a config, its other lanes, costs above
-// one, and the time a decision takes.
+// The scorecard, regulators and stages of a config, its lanes but for the scenario's, costs
+// above one, and the time a decision takes.
 package sim

@@ -9,13 +9,14 @@ import (
 // engine is one run.
 type engine struct {
 	scenario Scenario
-	deadline time.Duration // of every attempt
+	deadline time.Duration // of every attempt of which the log says none
 	end      time.Duration // arrivals stop
 
 	now      time.Duration
 	lane     *core.Lane
 	stations []*station
 	arrivals poisson
+	log      []Logged // in place of arrivals: those still to come
 	tally    *tally
 	blind    bool // nothing is refused for what it would take
 
@@ -60,7 +61,8 @@ func newEngine(s Scenario, lane *core.Lane, blind bool) *engine {
 		e.stations = append(e.stations, newStation(spec, s.SizeSigma, seed.fork(5).fork(uint64(i))))
 		e.sized = e.sized || s.SizeSigma > 0 || spec.SizeSigma > 0
 	}
-	e.arrival = e.arrivals.next()
+	e.log = s.Requests
+	e.arrival = e.next()
 	for range s.Load.ClosedClients {
 		e.open++
 		e.later(e.think(), request{closed: true})
@@ -126,7 +128,7 @@ func (e *engine) own(due time.Duration) {
 	case e.arrival:
 		e.open++
 		e.ask(e.fresh(false))
-		e.arrival = e.arrivals.next()
+		e.arrival = e.next()
 	default:
 		e.lane.Expire(e.now)
 		e.settled()

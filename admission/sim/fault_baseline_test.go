@@ -27,10 +27,10 @@ func TestB10BaselineDoesNotDriftUp(t *testing.T) {
 		t.Fatal(err)
 	}
 	// All of them find a place in the queue, or those refused would pause.
-	cfg := admission.Config{Lanes: map[string]admission.LaneConfig{laneName: {
+	cfg := admission.Config{Lanes: map[string]admission.LaneConfig{defaultLane: {
 		Limit: pid.LimitConfig{Min: 1, Max: 1000, Initial: 20}, Queue: codel.Config{Capacity: 200},
 	}}}
-	lane, err := core.New(core.Config(cfg.WithDefaults().Lanes[laneName]), nil)
+	lane, err := core.New(core.Config(cfg.WithDefaults().Lanes[defaultLane]), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -99,9 +99,12 @@ type fixedLimit struct {
 
 // run makes it up to so many runs.
 func (l *fixedLimit) run(f Front, cfg admission.Config, s Scenario, runs int) error {
-	lane := laneOf(cfg)
+	name, lane, err := laneOf(cfg, &s)
+	if err != nil {
+		return err
+	}
 	lane.Limit = pid.LimitConfig{Fixed: l.limit}
-	cfg.Lanes = map[string]admission.LaneConfig{laneName: lane}
+	cfg.Lanes = map[string]admission.LaneConfig{name: lane}
 	for k := len(l.goodput); k < runs; k++ {
 		r, err := f.Run(cfg, s.Seeded(k))
 		if err != nil {

@@ -42,7 +42,7 @@ func TestParseErrors(t *testing.T) {
 			"sim: client.deadline_ms is 0: must be between 0.001 and 3.6e+06",
 		}},
 		{"kinds", with(`"det"`, `"gamma"`), []string{
-			`sim: backend[0].dist.kind is "gamma": must be one of ["det" "exp" "lognormal" "bimodal" "pareto" "mix"]`,
+			`sim: backend[0].dist.kind is "gamma": must be one of ["det" "exp" "lognormal" "bimodal" "pareto" "mix" "log"]`,
 		}},
 		{"mix", with(`"det"`, `"mix", "p": 2`), []string{
 			"sim: backend[0].dist.p is 2: must be between 0 and 1",

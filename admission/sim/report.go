@@ -21,13 +21,20 @@ type Report struct {
 	TightGoodput float64 // within the tight deadline
 
 	Requests uint64
+	// Serviceable is how many of the requests the back end could have answered:
+	// those of each second, but no more than its capacity; all, if that is not
+	// known. Good may be a little more, since what comes late in a second may be
+	// answered in the next.
+	Serviceable float64
+
 	Attempts uint64
 	Good     uint64
 	Late     uint64 // admitted, but their clients gave up
 	Left     uint64 // their clients gave up while they waited
 	Shed     [admission.NumReasons]uint64
-	P50, P99 time.Duration // latency of the admitted
 	Tiers    [admission.NumTiers]TierReport
+
+	P50, P99, P999 time.Duration // latency of the admitted
 
 	// DiedInQueue is the share of attempts that waited in vain: they expired,
 	// gave way to others, or their clients left.
@@ -93,7 +100,8 @@ func (t *tally) report(s *Scenario) Report {
 			r.Shed[why] += n
 		}
 	}
-	r.P50, r.P99 = all.quantile(0.5), all.quantile(0.99)
+	r.P50, r.P99, r.P999 = all.quantile(0.5), all.quantile(0.99), all.quantile(0.999)
+	r.Serviceable = t.serviceable(s)
 	r.Goodput = float64(r.Good) / r.Seconds
 	r.TightGoodput = float64(tight) / r.Seconds
 	r.DiedInQueue = float64(t.vain) / math.Max(float64(r.Attempts), 1)
@@ -104,6 +112,23 @@ func (t *tally) report(s *Scenario) Report {
 	r.Settle = settle(s, part(t.trace.Good, s.StepAtS, r.SteadyToS))
 	r.RetryRate, r.RetryPeak = rates(part(t.trace.Retries, s.MeasureFromS, s.DurationS))
 	return r
+}
+
+// serviceable sums up what could have been answered of each second's requests.
+func (t *tally) serviceable(s *Scenario) (sum float64) {
+	for i, sec := range t.seconds {
+		asked := 0
+		for _, n := range sec.asked {
+			asked += n
+		}
+		could := float64(asked)
+		if s.CapacityRPS > 0 {
+			measured := min(float64(i+1), s.DurationS) - max(float64(i), s.MeasureFromS)
+			could = min(could, s.CapacityRPS*max(measured, 0))
+		}
+		sum += could
+	}
+	return sum
 }
 
 // inversion deals out each second's good answers again, best tier first.

@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 
@@ -32,7 +33,7 @@ func (f Front) String() string {
 	return "full"
 }
 
-// Run simulates s in front of the lane "default" of cfg; it is Full.Run.
+// Run simulates s in front of its lane of cfg; it is Full.Run.
 func Run(cfg admission.Config, s Scenario) (Report, error) { return Full.Run(cfg, s) }
 
 // The bound of a lab's queue; see [Lab].
@@ -41,21 +42,31 @@ const (
 	labPerSlot = 1
 )
 
-// laneName is the lane that is simulated.
-const laneName = "default"
+// defaultLane is what a lane without a name is called.
+const defaultLane = "default"
 
-// laneOf is that lane as cfg has it, under its name or without one.
-func laneOf(cfg admission.Config) admission.LaneConfig {
-	if l, ok := cfg.Lanes[""]; ok {
-		return l
+// laneOf is the lane of cfg that s is to meet, with the name that cfg has it under.
+// A config that names no lanes has the default one. One that has others only is
+// not taken to mean a default lane besides, though a controller would have it.
+func laneOf(cfg admission.Config, s *Scenario) (name string, l admission.LaneConfig, err error) {
+	name = cmp.Or(s.Lane, defaultLane)
+	if name == defaultLane {
+		if l, ok := cfg.Lanes[""]; ok {
+			return "", l, nil
+		}
 	}
-	return cfg.Lanes[laneName]
+	l, ok := cfg.Lanes[name]
+	if !ok && (len(cfg.Lanes) > 0 || name != defaultLane) {
+		has := sortedKeys(cfg.Lanes)
+		return name, l, fmt.Errorf("sim: lane is %q: must be one of the config's, %q", name, has)
+	}
+	return name, l, nil
 }
 
 // unlimited is the limit of a lane that is off.
 const unlimited = 1_000_000
 
-// Run simulates s in front of the lane "default" of cfg. Mode off runs without
+// Run simulates s in front of its lane of cfg. Mode off runs without
 // lane; mode shadow is an error, as are what [admission.Config.Validate] and
 // [Scenario.Validate] find. It blocks until the run is over, about a second for
 // a million requests, and starts no goroutine; several runs may go on at once.
@@ -75,8 +86,17 @@ func (f Front) RunLaw(cfg admission.Config, s Scenario, law pid.Limit) (Report, 
 	if err != nil {
 		return Report{}, err
 	}
-	lc := cfg.WithDefaults().Lanes[laneName]
 	off := cfg.Mode == admission.Off
+	name, lc, err := laneOf(cfg, &s)
+	if err != nil && !off {
+		return Report{}, err
+	}
+	if s.Requests, err = ofLane(s.Requests, s.Lane); err != nil {
+		return Report{}, err
+	}
+	if !off {
+		lc = admission.Config{Lanes: map[string]admission.LaneConfig{name: lc}}.WithDefaults().Lanes[cmp.Or(name, defaultLane)]
+	}
 	switch {
 	case off:
 		law = nil
@@ -84,7 +104,7 @@ func (f Front) RunLaw(cfg admission.Config, s Scenario, law pid.Limit) (Report, 
 	case f == Lab:
 		lc.Queue, lc.Gate.Law = codel.Config{Law: codel.LawTight}, "off"
 		if lc.Deadline == 0 {
-			lc.Deadline = millis(s.Client.DeadlineMS)
+			lc.Deadline = s.patience()
 		}
 	}
 	lane, err := core.New(core.Config(lc), law)

@@ -9,8 +9,12 @@ type Scenario struct {
 	DurationS    float64 `json:"duration_s"`     // arrivals stop then
 	MeasureFromS float64 `json:"measure_from_s"` // requests that begin earlier do not count
 	StepAtS      float64 `json:"step_at_s"`      // the step whose settling is measured; 0: none
-	CapacityRPS  float64 `json:"capacity_rps"`   // the unit of Arrivals.Points
+	CapacityRPS  float64 `json:"capacity_rps"`   // the unit of Arrivals.Points; 0: not known, which a log allows
 	Seed         uint64  `json:"seed"`
+
+	// Lane is the lane of the config that is simulated, and of which the log's
+	// requests are played. Empty: "default".
+	Lane string `json:"lane"`
 
 	// SizeSigma spreads the size of requests: one lognormal factor of mean 1
 	// scales a request's work at all stations that name no sigma of their own.
@@ -19,6 +23,12 @@ type Scenario struct {
 	Backend []Station `json:"backend"` // visited in order by every request
 	Load    Arrivals  `json:"load"`
 	Client  Client    `json:"client"`
+
+	// Log is the path of a recorded request log, from the scenario's folder. [Load]
+	// reads it into Requests, which are played in place of Load and TierMix; a
+	// scenario without duration_s lasts as long as its log.
+	Log      string   `json:"log"`
+	Requests []Logged `json:"-"`
 
 	// TierMix is the share of each tier, t0 first; empty: all are t3.
 	TierMix []float64 `json:"tier_mix"`
@@ -75,7 +85,8 @@ type Dist struct {
 	// Kind is det, exp, lognormal (with Sigma), bimodal (95 % x, 5 % 100 x),
 	// pareto (shape 1.5, at most 1,000 times the least) or mix: two classes of
 	// operation, lognormal with Sigma and Sigma2, the second with share P and
-	// Ratio times slower in the mean.
+	// Ratio times slower in the mean. Kind log is the service time that the log
+	// has for the request; it has no mean of its own.
 	Kind   string  `json:"kind"`
 	MeanMS float64 `json:"mean_ms"`
 	Sigma  float64 `json:"sigma"`
@@ -97,7 +108,7 @@ type Arrivals struct {
 
 // Client is how those who ask behave.
 type Client struct {
-	DeadlineMS float64 `json:"deadline_ms"` // how long an attempt is waited for
+	DeadlineMS float64 `json:"deadline_ms"` // how long an attempt is waited for, unless the log says
 	// TightDeadlineMS is a second measure of goodput only. Zero: none.
 	TightDeadlineMS float64 `json:"tight_deadline_ms"`
 

@@ -22,7 +22,7 @@ func pump(spec Station, rate float64, n, clients int) pumped {
 	now, last, inside := time.Duration(0), time.Duration(0), 0
 	enter := func() {
 		w := r.fork(uint64(r.next()))
-		s.enter(now, &attempt{began: now, work: []float64{s.work.draw(&w, 0, 0)}})
+		s.enter(now, &attempt{began: now, work: []float64{s.work.draw(&w, &request{})}})
 		inside++
 	}
 	arrival := never

@@ -24,29 +24,40 @@ const (
 )
 
 var (
-	distKinds  = []string{"det", "exp", "lognormal", "bimodal", "pareto", "mix"}
+	distKinds  = []string{"det", "exp", "lognormal", "bimodal", "pareto", "mix", distLog}
 	retryKinds = []string{"", "immediate", "backoff", "after", "hint"}
 )
 
 // Validate reports everything that is wrong, each with field, value and rule.
 func (s Scenario) Validate() error {
 	var v problems
+	logged := len(s.Requests) > 0
+	if s.Log != "" && !logged {
+		v.add("log", fmt.Sprintf("%q", s.Log), "must be read by Load, from a file")
+	}
 	v.between("duration_s", s.DurationS, 0.1, maxSeconds)
 	v.between("measure_from_s", s.MeasureFromS, 0, s.DurationS)
 	if s.MeasureFromS == s.DurationS {
 		v.add("measure_from_s", s.MeasureFromS, "must be before duration_s")
 	}
 	v.between("step_at_s", s.StepAtS, 0, s.DurationS)
-	v.between("capacity_rps", s.CapacityRPS, 1e-3, maxRate)
+	if s.CapacityRPS != 0 || !logged {
+		v.between("capacity_rps", s.CapacityRPS, 1e-3, maxRate)
+	}
 	v.between("size_sigma", s.SizeSigma, 0, maxSigma)
 	if n := len(s.Backend); n == 0 || n > maxStations {
 		v.add("backend", fmt.Sprintf("%d stations", n), fmt.Sprintf("must be 1 to %d", maxStations))
 	}
 	for i := range s.Backend {
-		v.station(fmt.Sprintf("backend[%d].", i), &s.Backend[i])
+		v.station(fmt.Sprintf("backend[%d].", i), &s.Backend[i], logged)
 	}
-	v.load(s.Load, s.CapacityRPS)
 	v.client(s.Client)
+	if logged {
+		v.log(&s)
+	} else {
+		v.load(s.Load, s.CapacityRPS)
+		v.between("client.deadline_ms", s.Client.DeadlineMS, 1e-3, maxMillis)
+	}
 	v.tiers(s.TierMix)
 	return errors.Join(v...)
 }
@@ -85,7 +96,7 @@ func (v *problems) points(field string, points []Point, most float64) {
 	}
 }
 
-func (v *problems) station(at string, s *Station) {
+func (v *problems) station(at string, s *Station, logged bool) {
 	v.between(at+"servers", float64(s.Servers), 0, maxServers)
 	v.points(at+"servers_factor", s.ServersFactor, maxFactor)
 	v.between(at+"cores", s.Cores, 0, maxServers)
@@ -94,7 +105,14 @@ func (v *problems) station(at string, s *Station) {
 	v.between(at+"usl_alpha", s.USLAlpha, 0, maxFactor)
 	v.between(at+"usl_beta", s.USLBeta, 0, maxFactor)
 	v.oneOf(at+"dist.kind", s.Dist.Kind, distKinds)
-	v.between(at+"dist.mean_ms", s.Dist.MeanMS, 1e-3, maxMillis)
+	switch {
+	case s.Dist.Kind != distLog:
+		v.between(at+"dist.mean_ms", s.Dist.MeanMS, 1e-3, maxMillis)
+	case !logged:
+		v.add(at+"dist.kind", `"log"`, "must be with a log")
+	case s.Dist.MeanMS != 0:
+		v.add(at+"dist.mean_ms", s.Dist.MeanMS, "must be left out for kind log")
+	}
 	v.between(at+"dist.sigma", s.Dist.Sigma, 0, maxSigma)
 	v.between(at+"dist.sigma2", s.Dist.Sigma2, 0, maxSigma)
 	v.between(at+"dist.p", s.Dist.P, 0, 1)
@@ -125,7 +143,6 @@ func (v *problems) load(l Arrivals, capacity float64) {
 }
 
 func (v *problems) client(c Client) {
-	v.between("client.deadline_ms", c.DeadlineMS, 1e-3, maxMillis)
 	v.between("client.tight_deadline_ms", c.TightDeadlineMS, 0, maxMillis)
 	v.oneOf("client.retry", c.Retry, retryKinds)
 	v.between("client.max_retry", float64(c.MaxRetry), 0, maxRetries)

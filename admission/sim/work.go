@@ -22,13 +22,16 @@ func newWork(s *Station, sizeSigma float64, noise stream) work {
 	return w
 }
 
-// draw takes a request's work from its own stream r; class and size are the
-// request's, the same at every station. The correlated factor goes by the order
+// draw takes a request's work from a stream of the attempt's own; class, size and
+// what the log says are the request's, the same at every station. The correlated factor goes by the order
 // in which requests come to the station.
-func (w *work) draw(r *stream, class, size float64) float64 {
-	x := w.dist.MeanMS / 1000 * w.dist.draw(r, class)
+func (w *work) draw(random *stream, r *request) float64 {
+	x := r.service
+	if w.dist.Kind != distLog {
+		x = w.dist.MeanMS / 1000 * w.dist.draw(random, r.class)
+	}
 	if w.size > 0 {
-		x *= lognormal(size, w.size)
+		x *= lognormal(r.size, w.size)
 	}
 	if w.sigma > 0 {
 		w.z = w.rho*w.z + math.Sqrt(1-w.rho*w.rho)*w.noise.normal()

@@ -26,7 +26,7 @@ func TestDistributions(t *testing.T) {
 		const n = 1_000_000
 		sum, below := 0.0, 0
 		for range n {
-			x := w.draw(&r, r.uniform(), 0)
+			x := w.draw(&r, &request{class: r.uniform()})
 			sum += x
 			if x <= 0.020*c.median {
 				below++
@@ -42,7 +42,7 @@ func TestDistributions(t *testing.T) {
 func TestMixClasses(t *testing.T) {
 	w := newWork(&Station{Dist: Dist{Kind: "mix", MeanMS: 1000, P: 0.25, Ratio: 5}}, 0, stream{1})
 	r := stream{2}
-	fast, slow := w.draw(&r, 0.25, 0), w.draw(&r, 0.2499, 0)
+	fast, slow := w.draw(&r, &request{class: 0.25}), w.draw(&r, &request{class: 0.2499})
 	near(t, "fast", fast, 0.5, 1e-12)
 	near(t, "slow", slow, 2.5, 1e-12)
 }
@@ -54,7 +54,7 @@ func TestCorrelatedWork(t *testing.T) {
 	r := stream{2}
 	sum, square, product, last := 0.0, 0.0, 0.0, 0.0
 	for range n {
-		x := w.draw(&r, 0, 0)
+		x := w.draw(&r, &request{})
 		z := math.Log(x) + sigma*sigma/2
 		sum, square, product, last = sum+x, square+z*z, product+z*last, z
 	}
@@ -68,6 +68,6 @@ func TestSize(t *testing.T) {
 	det := Dist{Kind: "det", MeanMS: 1000}
 	plain, own := newWork(&Station{Dist: det}, 0.5, stream{1}), newWork(&Station{Dist: det, SizeSigma: 1}, 0.5, stream{1})
 	var r stream
-	near(t, "the scenario's sigma", plain.draw(&r, 0, 1.5), math.Exp(0.5*1.5-0.125), 1e-12)
-	near(t, "the station's own", own.draw(&r, 0, 1.5), math.Exp(1.5-0.5), 1e-12)
+	near(t, "the scenario's sigma", plain.draw(&r, &request{size: 1.5}), math.Exp(0.5*1.5-0.125), 1e-12)
+	near(t, "the station's own", own.draw(&r, &request{size: 1.5}), math.Exp(1.5-0.5), 1e-12)
 }

@@ -10,7 +10,6 @@ import (
 	"sync"
 
 	"github.com/spillway-go/spillway/admission/sim"
-	"github.com/spillway-go/spillway/admission/sim/peers"
 )
 
 // Exit statuses.
@@ -21,8 +20,9 @@ const (
 )
 
 // Main runs the command with its arguments, those after "sim", and returns its
-// exit status: 2 for wrong arguments, 1 for a run or a file that failed. It
-// writes results to stdout, errors and progress to stderr.
+// exit status: 2 for wrong arguments, 1 for a run or a file that failed and for
+// requirements that are not met. It writes results to stdout, errors, what is not
+// met and progress to stderr.
 func Main(args []string, stdout, stderr io.Writer) int {
 	o, err := parse(args, stderr)
 	switch {
@@ -40,19 +40,12 @@ func Main(args []string, stdout, stderr io.Writer) int {
 }
 
 func (o *options) run(stdout, stderr io.Writer) error {
-	if len(o.rivals) > 0 {
-		all, err := o.standings(stderr)
-		switch {
-		case err != nil:
-			return err
-		case o.json:
-			return writeJSON(stdout, all)
-		}
-		return writeStandings(stdout, all)
-	}
 	results, err := o.simulate(stderr)
 	if err != nil {
 		return err
+	}
+	if o.laws {
+		return o.writeStandings(stdout, results)
 	}
 	rows := make([]row, len(results))
 	for i := range results {
@@ -66,7 +59,10 @@ func (o *options) run(stdout, stderr io.Writer) error {
 	if err == nil && o.out != "" {
 		err = o.draw(results)
 	}
-	return err
+	if err != nil {
+		return err
+	}
+	return unmet(rows, o.required)
 }
 
 func writeJSON(w io.Writer, rows any) error {
@@ -75,36 +71,47 @@ func writeJSON(w io.Writer, rows any) error {
 	return enc.Encode(rows)
 }
 
-// result is all runs of one scenario.
+// result is all runs of one scenario with one contender.
 type result struct {
-	scenario sim.Scenario
-	reports  []sim.Report // by seed
-	oracle   *sim.Oracle
+	scenario  sim.Scenario
+	contender *contender
+	reports   []sim.Report // by seed
+	oracle    *sim.Oracle
 }
 
-// simulate runs everything on all cores.
+// simulate runs everything on all cores. A scenario's results, one for each
+// contender, come one after the other.
 func (o *options) simulate(stderr io.Writer) ([]result, error) {
-	results := make([]result, len(o.scenarios))
+	n := len(o.contenders)
+	results := make([]result, len(o.scenarios)*n)
 	var mu sync.Mutex // of done and stderr
 	done := 0
-	err := parallel(len(results), func(i int) error {
-		r := &results[i]
-		r.scenario = o.scenarios[i]
+	one := func(i, k int) error {
+		r := &results[i*n+k]
+		r.scenario, r.contender = o.scenarios[i], &o.contenders[k]
 		if err := o.one(r); err != nil {
-			return fmt.Errorf("%s: %w", r.scenario.Name, err)
+			return fmt.Errorf("%s with %s: %w", r.scenario.Name, r.contender.name, err)
 		}
 		mu.Lock()
 		defer mu.Unlock()
 		done++
-		fmt.Fprintf(stderr, "%d/%d %s\n", done, len(results), r.scenario.Name)
+		fmt.Fprintf(stderr, "%d/%d %s with %s\n", done, len(results), r.scenario.Name, r.contender.name)
 		return nil
-	})
-	return results, err
+	}
+	if !o.oracle {
+		return results, parallel(len(results), func(j int) error { return one(j/n, j%n) })
+	}
+	for k := range n { // one by one, since they may have oracles in common, which are kept
+		if err := parallel(len(o.scenarios), func(i int) error { return one(i, k) }); err != nil {
+			return nil, err
+		}
+	}
+	return results, nil
 }
 
 func (o *options) one(r *result) error {
 	for k := range o.seeds {
-		report, err := o.once(r.scenario.Seeded(k))
+		report, err := r.contender.run(o.front, r.scenario.Seeded(k))
 		if err != nil {
 			return err
 		}
@@ -113,21 +120,9 @@ func (o *options) one(r *result) error {
 	if !o.oracle {
 		return nil
 	}
-	oracle, err := o.front.Oracle(o.config, r.scenario, o.seeds)
+	oracle, err := o.front.Oracle(r.contender.config, r.scenario, o.seeds)
 	r.oracle = &oracle
 	return err
-}
-
-// once runs a scenario with the law of the options.
-func (o *options) once(s sim.Scenario) (sim.Report, error) {
-	if o.peer == "" {
-		return o.front.Run(o.config, s)
-	}
-	law, err := peers.New(o.peer)
-	if err != nil {
-		return sim.Report{}, err
-	}
-	return o.front.RunLaw(o.config, s, law)
 }
 
 // parallel calls do with 0 to n-1 on all cores and joins the errors.

@@ -9,16 +9,7 @@ import (
 	"github.com/spillway-go/spillway/admission/sim/peers"
 )
 
-// compare sets o to run all laws of the limit, the library's own first.
-func (o *options) compare() {
-	o.oracle = true
-	var rivals []options
-	for _, law := range allLaws() {
-		rivals = append(rivals, o.with(law))
-	}
-	o.rivals, o.config = rivals, rivals[0].config // that, for what is wrong with it
-}
-
+// allLaws are those of the limit, the library's own first.
 func allLaws() []string {
 	return slices.Concat([]string{"octave", "gradient2", "vegas", "aimd"}, peers.Names())
 }
@@ -48,17 +39,12 @@ func spreadOf(values []float64) spread {
 	return spread{(s[(n-1)/2] + s[n/2]) / 2, mean(s), s[n-1]}
 }
 
-// standings runs every rival.
-func (o *options) standings(stderr io.Writer) ([]standing, error) {
+// writeStandings tells what every law reached.
+func (o *options) writeStandings(w io.Writer, results []result) error {
 	var all []standing
-	for i, law := range allLaws() {
-		fmt.Fprintln(stderr, law)
-		results, err := o.rivals[i].simulate(stderr)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", law, err)
-		}
+	for i := range o.contenders {
 		var regret, tight []float64
-		for k := range results {
+		for k := i; k < len(results); k += len(o.contenders) {
 			r := results[k].row()
 			if r.Regret != nil {
 				regret = append(regret, *r.Regret)
@@ -67,9 +53,12 @@ func (o *options) standings(stderr io.Writer) ([]standing, error) {
 				tight = append(tight, *r.TightRegret)
 			}
 		}
-		all = append(all, standing{law, len(results), o.seeds, spreadOf(regret), spreadOf(tight)})
+		all = append(all, standing{o.contenders[i].name, len(o.scenarios), o.seeds, spreadOf(regret), spreadOf(tight)})
 	}
-	return all, nil
+	if o.json {
+		return writeJSON(w, all)
+	}
+	return writeStandings(w, all)
 }
 
 func writeStandings(w io.Writer, all []standing) error {

@@ -2,6 +2,8 @@ package simulate
 
 import (
 	"fmt"
+	"slices"
+	"time"
 
 	"github.com/spillway-go/spillway/admission"
 	"github.com/spillway-go/spillway/admission/sim"
@@ -20,27 +22,48 @@ const (
 )
 
 // curve runs a scenario's back end and clients under steady loads, without the
-// lane and with it. Nobody tries again: what a curve counts is requests.
+// lane and with each contender's. Nobody tries again: what a curve counts is requests.
 func (o *options) curve(s sim.Scenario) (report.Report, error) {
 	s.StepAtS, s.Client.Retry = 0, ""
-	s.DurationS = s.MeasureFromS + min(max(pointRequests/s.CapacityRPS, pointLeast), pointMost)
+	if len(s.Requests) == 0 {
+		s.DurationS = s.MeasureFromS + min(max(pointRequests/s.CapacityRPS, pointLeast), pointMost)
+	}
 	out := report.Report{
 		CapacityRPS: s.CapacityRPS, DeadlineMS: s.Client.DeadlineMS, Seed: s.Seed,
 		Note: fmt.Sprintf("Simulated: the back end of scenario %s in virtual time.", s.Name),
-		Arms: []report.Arm{{Name: report.ArmOff}, {Name: report.ArmOn}},
 	}
-	off := options{config: admission.Config{Mode: admission.Off}, front: o.front}
-	for i, arm := range []*options{&off, o} {
+	arms := append([]contender{{name: report.ArmOff, config: admission.Config{Mode: admission.Off}}}, o.contenders...)
+	if len(o.contenders) == 1 {
+		arms[1].name = report.ArmOn
+	}
+	for _, arm := range arms {
+		a := report.Arm{Name: arm.name}
 		for _, x := range loads {
-			s.Load = sim.Arrivals{Points: []sim.Point{{0, x}}}
-			r, err := arm.once(s)
+			r, err := arm.run(o.front, atLoad(s, x))
 			if err != nil {
 				return out, err
 			}
-			out.Arms[i].Points = append(out.Arms[i].Points, point(x, &r))
+			a.Points = append(a.Points, point(x, &r))
 		}
+		out.Arms = append(out.Arms, a)
 	}
 	return out, nil
+}
+
+// atLoad is s at a steady x times the capacity. Of a log the requests come so much faster
+// or slower, each with its own service time; its ups and downs stay.
+func atLoad(s sim.Scenario, x float64) sim.Scenario {
+	if len(s.Requests) == 0 {
+		s.Load = sim.Arrivals{Points: []sim.Point{{0, x}}}
+		return s
+	}
+	faster := x * s.CapacityRPS * s.DurationS / float64(len(s.Requests))
+	s.Requests = slices.Clone(s.Requests)
+	for i := range s.Requests {
+		s.Requests[i].At = time.Duration(float64(s.Requests[i].At) / faster)
+	}
+	s.DurationS, s.MeasureFromS = s.DurationS/faster, s.MeasureFromS/faster
+	return s
 }
 
 func point(x float64, r *sim.Report) report.Point {

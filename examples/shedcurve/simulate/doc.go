@@ -4,6 +4,18 @@
 //
 //	go run ./examples/shedcurve sim -scenario admission/sim/testdata/train -oracle
 //
+// Several configs meet the same requests, and are drawn side by side with -out. With
+// -require the exit status is 1 unless each of them meets every term in every scenario, so
+// that a CI can guard a change of a config; -help says what the names mean:
+//
+//	go run ./examples/shedcurve sim -scenario FILE -config now.yaml -config new.yaml -out FOLDER
+//	go run ./examples/shedcurve sim -scenario FILE -config new.yaml -require 'goodput>=0.95 t1>=99% p99<=50ms'
+//
+// Goodput is there a share of what could have been answered, not of what was offered: a
+// config cannot make a back end faster, and at twice the capacity half is all there is. A scenario
+// without overload requires the same of it, to answer everybody. A config with lanes needs
+// -lane, since one lane is simulated at a time.
+//
 // With -law it runs another law of the limit, or one of those that others have
 // published; -law all runs them all and prints how their regrets are spread:
 //

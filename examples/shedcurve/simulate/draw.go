@@ -1,11 +1,13 @@
 package simulate
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"image/color"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spillway-go/spillway/admission/sim"
@@ -17,19 +19,26 @@ import (
 )
 
 // draw makes a folder for each scenario: the shed curve of its back end, and
-// the trace of its first run.
+// the traces of its first run with each contender, side by side. Of a log without a
+// capacity there is no curve.
 func (o *options) draw(results []result) error {
-	return parallel(len(results), func(i int) error {
-		r := &results[i]
-		dir := filepath.Join(o.out, fileName(r.scenario.Name))
-		curve, err := o.curve(r.scenario)
-		if err != nil {
-			return fmt.Errorf("%s: %w", r.scenario.Name, err)
-		}
-		if err := curve.WriteFiles(dir); err != nil {
+	n := len(o.contenders)
+	return parallel(len(o.scenarios), func(i int) error {
+		s := o.scenarios[i]
+		dir := filepath.Join(o.out, fileName(s.Name))
+		if err := os.MkdirAll(dir, 0o777); err != nil {
 			return err
 		}
-		return drawTrace(filepath.Join(dir, "trace.svg"), r)
+		if s.CapacityRPS > 0 {
+			curve, err := o.curve(s)
+			if err != nil {
+				return fmt.Errorf("%s: %w", s.Name, err)
+			}
+			if err := curve.WriteFiles(dir); err != nil {
+				return err
+			}
+		}
+		return drawTraces(filepath.Join(dir, "trace.svg"), results[i*n:(i+1)*n])
 	})
 }
 
@@ -58,11 +67,42 @@ var (
 // smoothing is over how many steps of a trace rates are averaged: a second.
 const smoothing = 10
 
-// drawTrace draws rates, limit and shed ratio over time, one below the other.
-func drawTrace(path string, r *result) (err error) {
+// drawTraces draws rates, limit and shed ratio over time, one below the other, of
+// results side by side on the same scales.
+func drawTraces(path string, results []result) (err error) {
+	rows := make([][]*plot.Plot, 3)
+	for i := range results {
+		for k, p := range tracePanels(&results[i]) {
+			rows[k] = append(rows[k], p)
+		}
+	}
+	for _, row := range rows {
+		most := slices.MaxFunc(row, func(a, b *plot.Plot) int { return cmp.Compare(a.Y.Max, b.Y.Max) }).Y.Max
+		for _, p := range row {
+			p.Y.Max = most
+		}
+	}
+	n := len(results)
+	width := 24*vg.Centimeter + vg.Length(n-1)*16*vg.Centimeter
+	canvas := vgsvg.New(width, 20*vg.Centimeter)
+	tiles := draw.Tiles{Rows: len(rows), Cols: n, PadX: vg.Points(16), PadY: vg.Points(8), PadRight: vg.Points(12)}
+	for i, row := range plot.Align(rows, tiles, draw.New(canvas)) {
+		for k, c := range row {
+			rows[i][k].Draw(c)
+		}
+	}
+	f, err := os.Create(path)
+	if err != nil {
+		return err
+	}
+	_, err = canvas.WriteTo(f)
+	return errors.Join(err, f.Close())
+}
+
+func tracePanels(r *result) [3]*plot.Plot {
 	t := &r.reports[0].Trace
 	rates := panel("per second", series{"asked", perSecond(t.Arrivals), grey}, series{"good", perSecond(t.Good), blue})
-	rates.Title.Text = r.scenario.Name
+	rates.Title.Text = r.scenario.Name + " with " + r.contender.name
 	limits := []series{{"limit", floats(t.Limit), orange}}
 	if r.oracle != nil {
 		best := make([]float64, len(t.Limit))
@@ -74,19 +114,7 @@ func drawTrace(path string, r *result) (err error) {
 	ratio := panel("shed ratio", series{"gate", t.ShedRatio, green})
 	ratio.Y.Min, ratio.Y.Max = 0, 1
 	ratio.X.Label.Text = "s"
-	rows := [][]*plot.Plot{{rates}, {panel("slots", limits...)}, {ratio}}
-
-	canvas := vgsvg.New(24*vg.Centimeter, 20*vg.Centimeter)
-	tiles := draw.Tiles{Rows: len(rows), Cols: 1, PadY: vg.Points(8), PadRight: vg.Points(12)}
-	for i, row := range plot.Align(rows, tiles, draw.New(canvas)) {
-		rows[i][0].Draw(row[0])
-	}
-	f, err := os.Create(path)
-	if err != nil {
-		return err
-	}
-	_, err = canvas.WriteTo(f)
-	return errors.Join(err, f.Close())
+	return [3]*plot.Plot{rates, panel("slots", limits...), ratio}
 }
 
 // series is a line: a value for each step of a trace.

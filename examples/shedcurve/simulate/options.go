@@ -5,42 +5,62 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"maps"
 	"os"
 	"path/filepath"
-	"slices"
 
 	"github.com/spillway-go/spillway/admission"
-	"github.com/spillway-go/spillway/admission/configfile"
 	"github.com/spillway-go/spillway/admission/sim"
-	"github.com/spillway-go/spillway/admission/sim/peers"
 )
 
 // options is what the flags say.
 type options struct {
-	scenarios []sim.Scenario
-	config    admission.Config
-	front     sim.Front
-	peer      string    // of package peers, in place of the config's law; or empty
-	rivals    []options // these, one for each law, instead of this one
-	seeds     int
-	oracle    bool
-	json      bool
-	out       string
+	scenarios  []sim.Scenario
+	contenders []contender // at least one
+	laws       bool        // they are all the laws of the limit
+	front      sim.Front
+	seeds      int
+	oracle     bool
+	json       bool
+	out        string
+	required   []requirement
 }
 
 // maxSeeds bounds the runs of a scenario.
 const maxSeeds = 1000
 
+const helpText = `Usage of shedcurve sim:
+
+Runs scenarios in virtual time. With several -config all meet the same requests, and -out draws them side by side:
+
+  shedcurve sim -scenario FILE -config now.yaml -config new.yaml -out FOLDER
+
+A scenario is JSON, see admission/sim/testdata/README.md, or a request log that ends in .csv, see go doc
+./admission/sim ParseLog.
+
+With -require every config must meet every term in every scenario, in the mean of the runs; what is not met is told
+and the exit status is 1, for a CI to guard a change of the config:
+
+  shedcurve sim -scenario FILE -config new.yaml -require 'goodput>=0.95 t1>=99% p99<=50ms'
+
+`
+
 func parse(args []string, stderr io.Writer) (options, error) {
 	fs := flag.NewFlagSet("shedcurve sim", flag.ContinueOnError)
 	fs.SetOutput(stderr)
-	scenario := fs.String("scenario", "", "scenario `FILE`, or a folder of them")
-	config := fs.String("config", "", "YAML or JSON `FILE` with the config to try; without it the defaults")
+	fs.Usage = func() {
+		fmt.Fprint(stderr, helpText, requireHelp(), "\n")
+		fs.PrintDefaults()
+	}
+	var configs []string
+	scenario := fs.String("scenario", "", "scenario or request log `FILE`, or a folder of scenarios")
+	fs.Func("config", "YAML or JSON `FILE` with the config to try; without it the defaults; may be repeated",
+		func(path string) error { configs = append(configs, path); return nil })
+	lane := fs.String("lane", "", "`name` of the lane to simulate, of the config and of the log; empty: the scenario's, which is default unless it says")
 	limit := fs.Int("limit", 0, "pin the limit to `N`; 0: the config's")
 	law := fs.String("law", "", "limit's `law`: octave, aimd, gradient2 or vegas; one of the peers cinnamon, envoy, failsafe or static20; or all, to compare; empty: the config's")
 	gate := fs.String("gate", "", "gate's `law`: ff, pid or off; empty: the config's")
 	front := fs.String("front", "full", "`what` stands before the limit: full, or lab to compare laws of the limit alone")
+	require := fs.String("require", "", "`terms` that must hold, see above")
 	var o options
 	fs.IntVar(&o.seeds, "seeds", 4, "`N` runs of each scenario")
 	fs.BoolVar(&o.oracle, "oracle", false, "compare with the best fixed limit; takes minutes where it is not known yet")
@@ -70,14 +90,19 @@ func parse(args []string, stderr io.Writer) (options, error) {
 	if o.scenarios, err = scenarios(*scenario); err != nil {
 		errs = append(errs, err)
 	}
-	if o.config, err = readConfig(*config); err != nil {
+	if *lane != "" {
+		for i := range o.scenarios {
+			o.scenarios[i].Lane = *lane
+		}
+	}
+	if o.contenders, err = readConfigs(configs); err != nil {
 		errs = append(errs, err)
 	}
-	if *limit != 0 {
-		o.change(func(l *admission.LaneConfig) { l.Limit = admission.LimitConfig{Fixed: *limit} })
+	if o.required, err = parseRequirements(*require); err != nil {
+		errs = append(errs, err)
 	}
-	if *gate != "" {
-		o.change(func(l *admission.LaneConfig) { l.Gate.Law = *gate })
+	if needOracle(o.required) && !o.oracle {
+		bad("require", fmt.Sprintf("%q", *require), "regret must be with -oracle")
 	}
 	if *law != "" && *limit != 0 {
 		bad("limit", *limit, "cannot be together with -law")
@@ -86,12 +111,42 @@ func parse(args []string, stderr io.Writer) (options, error) {
 		if o.out != "" {
 			bad("out", o.out, "cannot be together with -law all")
 		}
-		o.compare()
-	} else if *law != "" {
-		o = o.with(*law)
+		if *require != "" {
+			bad("require", fmt.Sprintf("%q", *require), "cannot be together with -law all")
+		}
+		if len(configs) > 1 {
+			bad("config", fmt.Sprintf("%q", configs), "must be one with -law all")
+		}
 	}
-	if err := o.config.Validate(); err != nil {
-		errs = append(errs, err)
+	for i := range o.contenders {
+		c := &o.contenders[i]
+		if *limit != 0 {
+			c.change(*lane, func(l *admission.LaneConfig) { l.Limit = admission.LimitConfig{Fixed: *limit} })
+		}
+		if *gate != "" {
+			c.change(*lane, func(l *admission.LaneConfig) { l.Gate.Law = *gate })
+		}
+	}
+	switch {
+	case *law == "all" && len(o.contenders) > 0:
+		o.laws, o.oracle = true, true
+		one := o.contenders[0]
+		o.contenders = nil
+		for _, law := range allLaws() {
+			c := one.with(*lane, law)
+			c.name = law
+			o.contenders = append(o.contenders, c)
+		}
+	case *law != "":
+		for i, c := range o.contenders {
+			o.contenders[i] = c.with(*lane, *law)
+		}
+	}
+	for _, c := range o.contenders {
+		if err := c.config.Validate(); err != nil {
+			errs = append(errs, err)
+			break // the others of -law all have the same
+		}
 	}
 	return o, errors.Join(errs...)
 }
@@ -117,43 +172,4 @@ func scenarios(path string) ([]sim.Scenario, error) {
 		all, errs = append(all, s), append(errs, err)
 	}
 	return all, errors.Join(errs...)
-}
-
-// readConfig reads a config file; the zero config without a path.
-func readConfig(path string) (admission.Config, error) {
-	if path == "" {
-		return admission.Config{}, nil
-	}
-	cfg, err := configfile.Load(path)
-	if err != nil {
-		return cfg, fmt.Errorf("-config: %w", err)
-	}
-	return cfg, nil
-}
-
-// change edits the config's lane.
-func (o *options) change(edit func(*admission.LaneConfig)) {
-	lanes := maps.Clone(o.config.Lanes)
-	if lanes == nil {
-		lanes = map[string]admission.LaneConfig{}
-	}
-	name := "default"
-	if _, unnamed := lanes[""]; unnamed {
-		name = ""
-	}
-	lane := lanes[name]
-	edit(&lane)
-	lanes[name] = lane
-	o.config.Lanes = lanes
-}
-
-// with returns the options for a law of the limit.
-func (o *options) with(law string) options {
-	one := *o
-	if slices.Contains(peers.Names(), law) {
-		one.peer = law
-	} else {
-		one.change(func(l *admission.LaneConfig) { l.Limit.Law = law })
-	}
-	return one
 }

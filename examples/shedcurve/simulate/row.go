@@ -3,6 +3,7 @@ package simulate
 import (
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/spillway-go/spillway/admission/sim"
 )
@@ -12,15 +13,22 @@ import (
 // requests is null without.
 type row struct {
 	Scenario string `json:"scenario"`
+	Config   string `json:"config"`
 	Family   string `json:"family"`
 	Seeds    int    `json:"seeds"`
 
-	Goodput       float64  `json:"goodput"` // good answers per second
+	Goodput       float64  `json:"goodput"`       // good answers per second
+	GoodputShare  *float64 `json:"goodput_share"` // of what could have been answered, see [sim.Report.Serviceable]
+	P50MS         *float64 `json:"p50_ms"`        // of the admitted
+	P99MS         *float64 `json:"p99_ms"`
+	P999MS        *float64 `json:"p999_ms"`
+	Shed          float64  `json:"shed"` // share of attempts that were refused
 	OracleGoodput *float64 `json:"oracle_goodput"`
 	Regret        *float64 `json:"regret"`       // 1 - goodput / oracle's
 	TightRegret   *float64 `json:"tight_regret"` // the same at the tight deadline, against the limit that is best for it
 	P99Excess     *float64 `json:"p99_excess"`   // p99 of the admitted over the oracle's
 	SettleS       *float64 `json:"settle_s"`     // median; of the runs that settled
+	Settled       int      `json:"settled"`      // runs
 
 	MeanLimit   float64  `json:"mean_limit"`
 	OracleLimit *int     `json:"oracle_limit"`
@@ -38,15 +46,17 @@ type row struct {
 type tier struct {
 	Offered uint64  `json:"offered"` // requests
 	Good    uint64  `json:"good"`
-	Shed    uint64  `json:"shed"` // attempts
+	Shed    uint64  `json:"shed"`   // attempts
+	Served  float64 `json:"served"` // Good over Offered
 	P50MS   float64 `json:"p50_ms"`
 	P99MS   float64 `json:"p99_ms"`
 }
 
 func (r *result) row() row {
-	out := row{Scenario: r.scenario.Name, Family: r.scenario.Family, Seeds: len(r.reports), Tiers: map[string]tier{}}
+	out := row{Scenario: r.scenario.Name, Config: r.contender.name, Family: r.scenario.Family, Seeds: len(r.reports), Tiers: map[string]tier{}}
 	n := float64(len(r.reports))
-	tight, p99, retries, peak := 0.0, 0.0, 0.0, 0.0
+	tight, retries, peak, good, serviceable := 0.0, 0.0, 0.0, 0.0, 0.0
+	var p50, p99, p999 []float64
 	var settles []float64
 	for i := range r.reports {
 		p := &r.reports[i]
@@ -58,7 +68,12 @@ func (r *result) row() row {
 		out.Shortfall += p.TopShortfall / n
 		out.DiedInQueue += p.DiedInQueue / n
 		tight += p.TightGoodput / n
-		p99 += p.P99.Seconds() * 1000 / n
+		good += float64(p.Good)
+		serviceable += p.Serviceable
+		out.Shed += share(p.Shed[:], p.Attempts) / n
+		if p.P50 > 0 { // something was admitted
+			p50, p99, p999 = append(p50, ms(p.P50)), append(p99, ms(p.P99)), append(p999, ms(p.P999))
+		}
 		retries += p.RetryRate / n
 		peak += p.RetryPeak / n
 		if p.Settle >= 0 {
@@ -66,7 +81,12 @@ func (r *result) row() row {
 		}
 		out.addTiers(p)
 	}
-	if len(settles) > 0 {
+	out.GoodputShare = ratio(good, serviceable)
+	if len(p50) > 0 {
+		a, b, c := mean(p50), mean(p99), mean(p999)
+		out.P50MS, out.P99MS, out.P999MS = &a, &b, &c
+	}
+	if out.Settled = len(settles); out.Settled > 0 {
 		slices.Sort(settles)
 		out.SettleS = &settles[len(settles)/2]
 	}
@@ -77,7 +97,7 @@ func (r *result) row() row {
 		out.OracleLimit, out.OracleLow = &o.Limit, &o.Low
 		out.Regret = regret(out.Goodput, best)
 		out.TightRegret = regret(tight, mean(o.Tight))
-		out.P99Excess = ratio(p99, mean(o.P99MS))
+		out.P99Excess = ratio(mean(p99), mean(o.P99MS))
 	}
 	return out
 }
@@ -95,10 +115,22 @@ func (out *row) addTiers(p *sim.Report) {
 		for _, n := range t.Shed {
 			sum.Shed += n
 		}
-		sum.P50MS += t.P50.Seconds() * 1000 / float64(out.Seeds)
-		sum.P99MS += t.P99.Seconds() * 1000 / float64(out.Seeds)
+		sum.Served = float64(sum.Good) / float64(sum.Offered)
+		sum.P50MS += ms(t.P50) / float64(out.Seeds)
+		sum.P99MS += ms(t.P99) / float64(out.Seeds)
 		out.Tiers[name] = sum
 	}
+}
+
+func ms(d time.Duration) float64 { return d.Seconds() * 1000 }
+
+// share is what part of attempts counts are; 0 of none.
+func share(counts []uint64, attempts uint64) float64 {
+	sum := uint64(0)
+	for _, n := range counts {
+		sum += n
+	}
+	return float64(sum) / max(float64(attempts), 1)
 }
 
 // ratio is nil where it is not defined.

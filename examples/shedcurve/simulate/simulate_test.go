@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 )
 
 const scenario = `{"name": "small/one", "family": "fifo", "duration_s": 6, "measure_from_s": 1, "step_at_s": 2,
@@ -83,7 +84,10 @@ func TestLawOfTheGate(t *testing.T) {
 	_, plain, _ := run(t, args...)
 	_, flagged, errs := run(t, append(args, "-gate", "pid")...)
 	_, configured, more := run(t, append(args, "-config", config)...)
-	if !strings.Contains(flagged, `"goodput"`) || flagged == plain || configured != flagged {
+	if !strings.Contains(flagged, `"config": "defaults"`) || !strings.Contains(configured, `"config": "config"`) {
+		t.Error("a config is not named")
+	}
+	if flagged == plain || strings.Replace(configured, `"config": "config"`, `"config": "defaults"`, 1) != flagged {
 		t.Errorf("by default:\n%s\nwith the flag:\n%s%s\nwith the config:\n%s%s", plain, flagged, errs, configured, more)
 	}
 }
@@ -181,6 +185,120 @@ func TestDraw(t *testing.T) {
 	}
 }
 
+// Two configs meet the same requests; each is named in table, JSON and picture, and each is
+// held to what is required.
+func TestTwoConfigs(t *testing.T) {
+	dir := t.TempDir()
+	path := write(t, dir, "one.json", scenario)
+	now := write(t, dir, "now.yaml", "{}\n")
+	narrow := write(t, dir, "narrow.yaml", "lanes: {default: {limit: {fixed: 1}}}\n")
+	args := []string{"-scenario", path, "-seeds", "2", "-config", now, "-config", narrow}
+
+	var rows []row
+	_, out, _ := run(t, append(args, "-json")...)
+	if err := json.Unmarshal([]byte(out), &rows); err != nil || len(rows) != 2 {
+		t.Fatalf("%v in %s", err, out)
+	}
+	a, b := rows[0], rows[1]
+	if a.Config != "now.yaml" || b.Config != "narrow.yaml" || b.MeanLimit != 1 || *b.GoodputShare > 0.5 || *a.GoodputShare < 0.85 {
+		t.Errorf("%s: %v, %s: %v", a.Config, *a.GoodputShare, b.Config, *b.GoodputShare)
+	}
+	if a.Tiers["t2"].Offered != b.Tiers["t2"].Offered {
+		t.Errorf("they met %d and %d requests of t2", a.Tiers["t2"].Offered, b.Tiers["t2"].Offered)
+	}
+
+	status, out, errs := run(t, append(args, "-require", "goodput>=0.6 p99<=1s t1>=1%")...)
+	want := "small/one with narrow.yaml: goodput>=0.6 is not met: goodput is 0."
+	if status != exitFailed || !strings.Contains(errs, want) || strings.Count(errs, " is not met") != 1 {
+		t.Errorf("status %d, %s, want in it %s", status, errs, want)
+	}
+	if !strings.Contains(out, "now.yaml") || !strings.Contains(out, "narrow.yaml") {
+		t.Errorf("a config is not in the table\n%s", out)
+	}
+	if status, _, errs = run(t, append(args[:6], "-require", "goodput>=0.6")...); status != exitOK {
+		t.Errorf("what is met alone: status %d, %s", status, errs)
+	}
+}
+
+// A config with other lanes is not taken for the defaults.
+func TestLane(t *testing.T) {
+	dir := t.TempDir()
+	path := write(t, dir, "one.json", scenario)
+	config := write(t, dir, "lanes.yaml", "lanes: {read: {limit: {fixed: 3}}, write: {}}\n")
+	args := []string{"-scenario", path, "-seeds", "1", "-json", "-config", config}
+	if status, _, errs := run(t, args...); status != exitFailed || !strings.Contains(errs, `lane is "default": must be one of the config's, ["read" "write"]`) {
+		t.Errorf("status %d, %s", status, errs)
+	}
+	if _, out, errs := run(t, append(args, "-lane", "read")...); !strings.Contains(out, `"mean_limit": 3,`) {
+		t.Errorf("%s%s", out, errs)
+	}
+	if _, out, errs := run(t, append(args, "-lane", "write", "-limit", "5")...); !strings.Contains(out, `"mean_limit": 5,`) {
+		t.Errorf("%s%s", out, errs)
+	}
+}
+
+// A request log is a scenario too.
+func TestRequestLog(t *testing.T) {
+	out := filepath.Join(t.TempDir(), "out")
+	logs := filepath.Join("..", "..", "..", "admission", "sim", "testdata", "log")
+	status, table, errs := run(t, "-scenario", filepath.Join(logs, "burst.json"), "-seeds", "1", "-out", out, "-require", "goodput>=0.85,t1>=0.9")
+	if status != exitOK || !strings.Contains(table, "log-burst") {
+		t.Fatalf("status %d: %s%s", status, table, errs)
+	}
+	for _, name := range []string{"shedcurve.svg", "trace.svg"} {
+		if _, err := os.Stat(filepath.Join(out, "log-burst", name)); err != nil {
+			t.Error(err)
+		}
+	}
+	if status, table, errs = run(t, "-scenario", filepath.Join(logs, "burst.csv"), "-seeds", "1", "-require", "goodput>=1", "-out", out); status != exitOK {
+		t.Errorf("the log alone, behind which nothing is scarce: status %d, %s%s", status, table, errs)
+	}
+}
+
+// A minute of 2,000 requests per second with two configs takes seconds, here and on slow
+// machines: the bound is a tenth of the virtual time.
+func TestAMinuteTakesSeconds(t *testing.T) {
+	if raceEnabled {
+		t.Skip("the race detector makes it ten times slower")
+	}
+	dir := t.TempDir()
+	path := write(t, dir, "minute.json", `{"name": "minute", "duration_s": 60, "capacity_rps": 1000, "seed": 1,
+		"backend": [{"cores": 8, "dist": {"kind": "exp", "mean_ms": 8}}], "load": {"points": [[0, 2]]}, "client": {"deadline_ms": 100},
+		"tier_mix": [0.05, 0.25, 0.3, 0.4]}`)
+	other := write(t, dir, "pid.yaml", "lanes: {default: {gate: {law: pid}}}\n")
+	started := time.Now()
+	status, out, errs := run(t, "-scenario", path, "-seeds", "1", "-config", write(t, dir, "now.yaml", "{}\n"), "-config", other, "-require", "goodput>=0.9 t1>=0.97")
+	took := time.Since(started)
+	t.Logf("%v\n%s", took, out)
+	if status != exitOK {
+		t.Errorf("status %d: %s", status, errs)
+	}
+	if took > 6*time.Second {
+		t.Errorf("two runs of 60 s took %v", took)
+	}
+}
+
+func TestDrawSideBySide(t *testing.T) {
+	if raceEnabled {
+		t.Skip("TestDraw has as much to race")
+	}
+	dir := t.TempDir()
+	path := write(t, dir, "one.json", scenario)
+	now, narrow := write(t, dir, "now.yaml", "{}\n"), write(t, dir, "narrow.yaml", "lanes: {default: {limit: {fixed: 1}}}\n")
+	out := filepath.Join(dir, "out")
+	if status, _, errs := run(t, "-scenario", path, "-seeds", "1", "-config", now, "-config", narrow, "-out", out); status != exitOK {
+		t.Fatalf("status %d: %s", status, errs)
+	}
+	for _, file := range []string{"shedcurve.svg", "trace.svg", "shedcurve.json"} {
+		data, err := os.ReadFile(filepath.Join(out, "small_one", file))
+		for _, name := range []string{"now.yaml", "narrow.yaml"} {
+			if err != nil || !strings.Contains(string(data), name) {
+				t.Errorf("%s is not in %s: %v", name, file, err)
+			}
+		}
+	}
+}
+
 func TestUsage(t *testing.T) {
 	dir := t.TempDir()
 	good, bad := write(t, dir, "good.json", scenario), write(t, dir, "bad.json", `{"nmae": 1}`)
@@ -203,6 +321,10 @@ func TestUsage(t *testing.T) {
 		},
 		{[]string{"-scenario", good, "-law", "magic"}, []string{`limit.law is "magic": must be one of octave`}},
 		{[]string{"-scenario", good, "-law", "vegas", "-limit", "9"}, []string{"-limit is 9: cannot be together with -law"}},
+		{[]string{"-scenario", good, "-config", pinned, "-config", pinned}, []string{"must be given once"}},
+		{[]string{"-scenario", good, "-law", "all", "-config", pinned, "-config", config, "-require", "p99<1s"}, []string{"must be one with -law all", "-require is \"p99<1s\": cannot be together"}},
+		{[]string{"-scenario", good, "-require", "p99<=50 t1>99%"}, []string{`-require: term 1, "p99<=50": value "50" must be a duration`}},
+		{[]string{"-scenario", good, "-require", "regret<5%"}, []string{`-require is "regret<5%": regret must be with -oracle`}},
 		{[]string{"-scenario", good, "-law", "all", "-out", "x"}, []string{"-out is x: cannot be together with -law all"}},
 		{[]string{"-scenario", good, "-law", "all", "-config", pinned}, []string{"a pinned limit takes no initial, min, max or law"}},
 	} {

@@ -3,24 +3,71 @@ package simulate
 import (
 	"fmt"
 	"io"
+	"slices"
 	"text/tabwriter"
 )
 
-// writeTable writes a line for each scenario, and how regrets and the rest are
-// spread over all of them.
+// column is one of the table's.
+type column struct {
+	head string
+	cell func(*row) string
+}
+
+var columns = []column{
+	{"scenario", func(r *row) string { return r.Scenario }},
+	{"config", func(r *row) string { return r.Config }},
+	{"goodput/s", func(r *row) string { return number(&r.Goodput, 1) }},
+	{"of could %", func(r *row) string { return number(r.GoodputShare, 100) }},
+	{"best/s", func(r *row) string { return number(r.OracleGoodput, 1) }},
+	{"regret %", func(r *row) string { return number(r.Regret, 100) }},
+	{"tight %", func(r *row) string { return number(r.TightRegret, 100) }},
+	{"p50 ms", func(r *row) string { return number(r.P50MS, 1) }},
+	{"p99 ms", func(r *row) string { return number(r.P99MS, 1) }},
+	{"p99 x", func(r *row) string { return hundredths(r.P99Excess) }},
+	{"settle s", func(r *row) string { return number(r.SettleS, 1) }},
+	{"limit", func(r *row) string { return number(&r.MeanLimit, 1) }},
+	{"best limit", func(r *row) string {
+		if r.OracleLimit == nil {
+			return nothing
+		}
+		return fmt.Sprintf("%d..%d", *r.OracleLow, *r.OracleLimit)
+	}},
+	{"shed %", func(r *row) string { return number(&r.Shed, 100) }},
+	{"gate %", func(r *row) string { return number(&r.MeanShed, 100) }},
+	{"sd %", func(r *row) string { return number(&r.SDShedRatio, 100) }},
+	{"inv %", func(r *row) string { return number(&r.Inversion, 100) }},
+	{"top %", func(r *row) string { return number(&r.Shortfall, 100) }},
+	{"died %", func(r *row) string { return number(&r.DiedInQueue, 100) }},
+	tierColumn("t0"), tierColumn("t1"), tierColumn("t2"), tierColumn("t3"), tierColumn("t4"), tierColumn("t5"),
+}
+
+// tierColumn is the share of a tier's requests that were answered in time.
+func tierColumn(name string) column {
+	return column{name + " %", func(r *row) string {
+		t, ok := r.Tiers[name]
+		if !ok {
+			return nothing
+		}
+		return number(&t.Served, 100)
+	}}
+}
+
+// writeTable writes a line for each scenario and config, without columns that have
+// nothing in them, and how regrets and the rest are spread over all of them.
 func writeTable(w io.Writer, rows []row) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(t, "scenario\tgoodput/s\tbest/s\tregret %\ttight %\tp99 x\tsettle s\tlimit\tbest limit\tshed %\tsd %\tinv %\ttop %\tdied %\t")
+	shown := slices.DeleteFunc(slices.Clone(columns), func(c column) bool {
+		return !slices.ContainsFunc(rows, func(r row) bool { return c.cell(&r) != nothing })
+	})
+	for _, c := range shown {
+		fmt.Fprint(t, c.head, "\t")
+	}
+	fmt.Fprintln(t)
 	for i := range rows {
-		r := &rows[i]
-		limits := "-"
-		if r.OracleLimit != nil {
-			limits = fmt.Sprintf("%d..%d", *r.OracleLow, *r.OracleLimit)
+		for _, c := range shown {
+			fmt.Fprint(t, c.cell(&rows[i]), "\t")
 		}
-		fmt.Fprintf(t, "%s\t%.1f\t%s\t%s\t%s\t%s\t%s\t%.1f\t%s\t%.1f\t%.1f\t%.1f\t%.1f\t%.1f\t\n",
-			r.Scenario, r.Goodput, number(r.OracleGoodput, 1), number(r.Regret, 100), number(r.TightRegret, 100),
-			hundredths(r.P99Excess), number(r.SettleS, 1), r.MeanLimit, limits,
-			100*r.MeanShed, 100*r.SDShedRatio, 100*r.Inversion, 100*r.Shortfall, 100*r.DiedInQueue)
+		fmt.Fprintln(t)
 	}
 	if err := t.Flush(); err != nil {
 		return err
@@ -39,6 +86,9 @@ func writeTable(w io.Writer, rows []row) error {
 	}
 	return nil
 }
+
+// nothing is the cell of what was not measured.
+const nothing = "-"
 
 type summary struct {
 	name   string
@@ -60,14 +110,14 @@ func summaries(rows []row) []summary {
 
 func number(v *float64, unit float64) string {
 	if v == nil {
-		return "-"
+		return nothing
 	}
 	return fmt.Sprintf("%.1f", unit**v)
 }
 
 func hundredths(v *float64) string {
 	if v == nil {
-		return "-"
+		return nothing
 	}
 	return fmt.Sprintf("%.2f", *v)
 }
