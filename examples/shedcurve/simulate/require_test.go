@@ -11,8 +11,10 @@ func TestRequirements(t *testing.T) {
 		t.Fatal(all, err)
 	}
 	for i, want := range []requirement{
-		{op: ">=", value: 0.95, text: "goodput>=0.95"}, {op: ">", value: 0.99, text: "t1>99%"},
-		{op: "<=", value: 50, text: "p99<=50ms"}, {op: "<", value: 2000, text: "settle<2s"},
+		{op: ">=", value: 0.95, text: "goodput>=0.95"},
+		{op: ">", value: 0.99, text: "t1>99%"},
+		{op: "<=", value: 50, text: "p99<=50ms"},
+		{op: "<", value: 2000, text: "settle<2s"},
 	} {
 		got := all[i]
 		if got.op != want.op || got.value != want.value || got.text != want.text || !strings.HasPrefix(want.text, got.measure.name) {

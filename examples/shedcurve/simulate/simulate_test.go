@@ -200,7 +200,7 @@ func TestTwoConfigs(t *testing.T) {
 		t.Fatalf("%v in %s", err, out)
 	}
 	a, b := rows[0], rows[1]
-	if a.Config != "now.yaml" || b.Config != "narrow.yaml" || b.MeanLimit != 1 || *b.GoodputShare > 0.5 || *a.GoodputShare < 0.85 {
+	if a.Config != "now.yaml" || b.Config != "narrow.yaml" || b.MeanLimit != 1 || *b.GoodputShare > 0.5 || *a.GoodputShare < 0.6 {
 		t.Errorf("%s: %v, %s: %v", a.Config, *a.GoodputShare, b.Config, *b.GoodputShare)
 	}
 	if a.Tiers["t2"].Offered != b.Tiers["t2"].Offered {
