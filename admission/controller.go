@@ -25,11 +25,15 @@ type Controller struct {
 	exempt  atomic.Uint64
 	cohorts atomic.Uint64 // epoch of the cohorts, see CohortOf
 	load    loadMeter
+	moments moments
+	sheds   shedSamples
 
 	poke    chan struct{} // the loop should look now
 	done    chan struct{} // closed by Close
 	running sync.WaitGroup
 	steered bool // the loop's: lanes were told what signals ask for
+
+	nextMoment time.Duration // the loop's: when to remember one
 
 	mu struct { // guards changes of the plan; taken before any lane's lock
 		sync.Mutex
@@ -58,6 +62,7 @@ func New(cfg Config, opts ...Option) (*Controller, error) {
 		poke: make(chan struct{}, 1), done: make(chan struct{}),
 	}
 	c.cohorts.Store(cohortEpoch(c.start))
+	c.sheds.makeRoom()
 	if err := c.apply(cfg); err != nil {
 		return nil, err
 	}

@@ -40,6 +40,7 @@ func (c *Controller) loop() {
 			}
 		}
 		c.join(probing, now)
+		c.remember(now)
 		if wake < forever {
 			timer.Reset(max(wake-c.now(), 0))
 		} else {

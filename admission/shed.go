@@ -70,6 +70,10 @@ func (c *Controller) undo(a *ask) {
 }
 
 func (c *Controller) tellShed(ctx context.Context, r Request, shed *ShedError, cause error, shadow bool) {
+	if c.sheds.wants(shed.Reason) {
+		p := c.plan.Load()
+		c.sheds.take(c.start.Add(c.now()), &r, p.rank(&r, c.cohorts.Load()), shed, cause, shadow)
+	}
 	if c.opts.hooks.Shed != nil {
 		c.opts.hooks.Shed(ctx, Refusal{Request: r, Err: shed, Cause: cause, Shadow: shadow})
 	}

@@ -14,6 +14,7 @@ import (
 // was told.
 type Stats struct {
 	Mode    Mode
+	Closed  bool // by Close: all but the exempt is refused
 	Config  ConfigStats
 	Exempt  uint64        // requests that were counted and nothing else
 	Lanes   []LaneStats   // by name
@@ -117,7 +118,7 @@ func (c *Controller) Stats() Stats {
 		return Stats{Mode: Off}
 	}
 	p := c.plan.Load()
-	s := Stats{Mode: p.cfg.Mode, Exempt: c.exempt.Load(), Rules: c.card.Counts(), Tenants: c.card.Top(topTenants)}
+	s := Stats{Mode: p.cfg.Mode, Closed: p.closed, Exempt: c.exempt.Load(), Rules: c.card.Counts(), Tenants: c.card.Top(topTenants)}
 	c.mu.Lock()
 	lanes := c.mu.lanes
 	s.Config = c.mu.config

@@ -1,0 +1,90 @@
+package debug
+
+import (
+	"encoding/json"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/spillway-go/spillway/admission"
+)
+
+// Option changes what the page shows.
+type Option func(*handler)
+
+// WithRedactor has every name of a tenant and every key pass through redact before it
+// is shown in any format: those of the last sheds, the values that the scorecard's
+// rules count and those that their patterns name, and the actors of keyed signals.
+// Texts in which such names may stand (what a stage or a keyed signal said) are hidden
+// whole. Names of callers, operations, lanes, rules and of all else that the config
+// names are shown. redact is called from several goroutines at once; it may hash,
+// shorten or drop. Nil hides nothing.
+func WithRedactor(redact func(name string) string) Option {
+	return func(h *handler) { h.redact = redact }
+}
+
+// Handler returns the page about ctrl, which may be nil or closed: it then says so.
+// Serve it at any path, on a listener that only those on call can reach; below /debug/
+// package httpmw exempts it from admission by itself. It answers GET and HEAD, starts
+// no goroutine, and however many look asks the controller at most twice a second.
+func Handler(ctrl *admission.Controller, opts ...Option) http.Handler {
+	h := &handler{ctrl: ctrl}
+	for _, opt := range opts {
+		if opt != nil {
+			opt(h)
+		}
+	}
+	return h
+}
+
+type handler struct {
+	ctrl   *admission.Controller
+	redact redactor
+
+	mu struct {
+		sync.Mutex
+		report report
+	}
+}
+
+// fresh is how old a report may be that is shown once more.
+const fresh = 500 * time.Millisecond
+
+func (h *handler) report() report {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if time.Since(h.mu.report.At) > fresh {
+		h.mu.report = gather(h.ctrl, h.redact)
+	}
+	return h.mu.report
+}
+
+func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	header := w.Header()
+	header.Set("Cache-Control", "no-store")
+	header.Set("Content-Security-Policy", policy)
+	header.Set("Referrer-Policy", "no-referrer")
+	header.Set("X-Content-Type-Options", "nosniff")
+	if r.Method != http.MethodGet && r.Method != http.MethodHead {
+		header.Set("Allow", "GET, HEAD")
+		http.Error(w, "only GET and HEAD", http.StatusMethodNotAllowed)
+		return
+	}
+	switch format := r.URL.Query().Get("format"); format {
+	case "", "html":
+		h.page(w, r, "page")
+	case "live": // what the page's script asks for
+		h.page(w, r, "live")
+	case "json":
+		header.Set("Content-Type", "application/json")
+		encoder := json.NewEncoder(w)
+		encoder.SetIndent("", "  ")
+		_ = encoder.Encode(h.report()) // to whom it cannot be sent it cannot be told
+	case "text":
+		header.Set("Content-Type", "text/plain; charset=utf-8")
+		report := h.report()
+		_ = report.writeText(w)
+	default:
+		http.Error(w, "format must be html, json or text", http.StatusBadRequest)
+	}
+}
