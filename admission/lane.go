@@ -33,7 +33,8 @@ type lane struct {
 	refusals atomic.Pointer[refusals]
 	costs    atomic.Pointer[map[string]int] // learned ones above 1, by op; nil: none
 
-	meter core.Meter // guarded by the controller's load.mu
+	meter  core.Meter    // guarded by the controller's load.mu
+	demand atomic.Uint64 // its utilization when last renewed, as bits of a float64
 }
 
 // entry is the shell's part of a request that came as far as the lane. Entries

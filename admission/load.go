@@ -1,6 +1,7 @@
 package admission
 
 import (
+	"math"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -81,7 +82,9 @@ func (c *Controller) renewLoad(now time.Duration) {
 		arrivals, errors := l.meter.Rates()
 		r.QPS += arrivals
 		r.EPS += errors
-		r.Utilization = max(r.Utilization, l.meter.Utilization())
+		demand := l.meter.Utilization()
+		l.demand.Store(math.Float64bits(demand))
+		r.Utilization = max(r.Utilization, demand)
 	}
 	c.load.report.Store(&r)
 	c.load.renewed.Store(int64(now))

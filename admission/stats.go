@@ -1,6 +1,7 @@
 package admission
 
 import (
+	"math"
 	"time"
 
 	"github.com/spillway-go/spillway/admission/internal/core"
@@ -51,6 +52,7 @@ type LaneStats struct {
 	Binding    string   // what asks for the ratio: "queue" or a signal
 	Arrivals   float64  // per second
 	Throughput float64  // per second that the whole limit could let through
+	Demand     float64  // on the lane as a multiple of what it can do, see LoadReport.Utilization
 
 	Tiers   [NumTiers]TierStats
 	Early   uint64    // of those shed, by Precheck: stage "tap"
@@ -117,6 +119,7 @@ func (c *Controller) Stats() Stats {
 	if c == nil {
 		return Stats{Mode: Off}
 	}
+	c.LoadReport() // for the demand
 	p := c.plan.Load()
 	s := Stats{Mode: p.cfg.Mode, Closed: p.closed, Exempt: c.exempt.Load(), Rules: c.card.Counts(), Tenants: c.card.Top(topTenants)}
 	c.mu.Lock()
@@ -161,7 +164,8 @@ func (l *lane) stats(now time.Duration) LaneStats {
 		Baseline: v.LimitState.Baseline, Latency: v.LimitState.Latency, Median: v.Median,
 		Queued: v.Queued, QueueCapacity: v.Capacity, QueueMode: v.Mode.String(), Pressure: v.Pressure,
 		ShedRatio: v.ShedRatio, Binding: v.Binding, Arrivals: v.Arrivals, Throughput: v.Throughput,
-		Tiers: v.Tiers, Wait: v.Wait, Service: v.Service, Early: early,
+		Demand: math.Float64frombits(l.demand.Load()),
+		Tiers:  v.Tiers, Wait: v.Wait, Service: v.Service, Early: early,
 	}
 	for _, age := range v.HeadAge {
 		s.OldestWaiter = max(s.OldestWaiter, age)

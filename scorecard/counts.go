@@ -9,6 +9,7 @@ import (
 // A Count is what one rule has counted.
 type Count struct {
 	Rule string // its name
+	Wild bool   // it has a *, and so a counter for each distinct value
 
 	Held      int // requests inflight now, over all its counters
 	Distinct  int // values of * that have a counter of their own now
@@ -28,7 +29,7 @@ func (c *Card) Counts() []Count {
 	counts := make([]Count, len(c.mu.rules))
 	for i, r := range c.mu.rules {
 		counts[i] = Count{
-			Rule: r.name, Held: r.held, Distinct: r.distinct,
+			Rule: r.name, Wild: r.wild != 0, Held: r.held, Distinct: r.distinct,
 			Admitted: r.admitted, Refused: r.refused, Shadowed: r.shadowed,
 		}
 		if r.wild != 0 {
@@ -58,22 +59,14 @@ type TenantCount struct {
 }
 
 // Top returns the k counters with the most refusals since each began, those
-// with as many by most held, then by rule and value; none for k below 1. It
-// looks at every counter while it holds the Card's lock: it is for people and
-// scrapes, not for every request.
+// with as many by most held, then by rule and value; none for k below 1, and none
+// that counts nothing. It looks at every counter, but lets requests go on in
+// between: it is for people and scrapes, not for every request, and while rules or
+// the bound of tenants change it may miss some.
 func (c *Card) Top(k int) []TenantCount {
-	all := c.readings()
-	slices.SortFunc(all, func(a, b reading) int {
-		return cmp.Or(
-			cmp.Compare(b.refused, a.refused),
-			cmp.Compare(b.held, a.held),
-			cmp.Compare(a.ledger.name, b.ledger.name),
-			slices.Compare(a.values, b.values),
-		)
-	})
-	top := make([]TenantCount, max(0, min(k, len(all))))
-	for i := range top {
-		n := all[i]
+	first := c.first(k)
+	top := make([]TenantCount, len(first))
+	for i, n := range first {
 		top[i] = TenantCount{Rule: n.ledger.name, Value: n.show(), Held: n.held, Refused: n.refused}
 	}
 	return top
@@ -86,23 +79,48 @@ type reading struct {
 	refused uint64
 }
 
-// readings reads all counters; sorting and showing them needs no lock.
-func (c *Card) readings() []reading {
+// order has those first that Top lists first.
+func (r reading) order(than reading) int {
+	if r.refused != than.refused || r.held != than.held {
+		return cmp.Or(cmp.Compare(than.refused, r.refused), cmp.Compare(than.held, r.held))
+	}
+	return cmp.Or(cmp.Compare(r.ledger.name, than.ledger.name), slices.Compare(r.values, than.values))
+}
+
+// first reads all counters and returns the k that come first, in order.
+func (c *Card) first(k int) (top []reading) {
+	look := func(n *counter) {
+		r := reading{n, n.held, n.refused}
+		if r.held == 0 && r.refused == 0 || k < 1 || len(top) == k && r.order(top[k-1]) >= 0 {
+			return
+		}
+		at, twice := slices.BinarySearchFunc(top, r, reading.order)
+		if !twice {
+			top = slices.Insert(top[:min(len(top), k-1)], at, r)
+		}
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	all := make([]reading, 0, c.mu.table.len+len(c.mu.rules))
 	for _, r := range c.mu.rules {
-		if n := &r.common; r.wild == 0 || n.held > 0 || n.refused > 0 {
-			all = append(all, reading{n, n.held, n.refused})
+		look(&r.common)
+	}
+	for i := 0; i < len(c.mu.buckets); i++ {
+		if i%stretch == stretch-1 {
+			c.mu.Unlock()
+			c.mu.Lock()
+		}
+		if i < len(c.mu.buckets) {
+			for n := c.mu.buckets[i]; n != nil; n = n.next {
+				look(n)
+			}
 		}
 	}
-	for _, n := range c.mu.buckets {
-		for ; n != nil; n = n.next {
-			all = append(all, reading{n, n.held, n.refused})
-		}
-	}
-	return all
+	return top
 }
+
+// stretch is how many buckets are looked at while requests wait, some tens of
+// microseconds.
+const stretch = 512
 
 // show returns the values that the counter is for.
 func (n *counter) show() string {

@@ -17,9 +17,9 @@ func TestCounts(t *testing.T) {
 	}
 	want := []Count{
 		{Rule: "acme", Held: 2, Admitted: 2, Refused: 1},
-		{Rule: "all", Held: 2, Distinct: 2, Admitted: 2, Refused: 2},
+		{Rule: "all", Wild: true, Held: 2, Distinct: 2, Admitted: 2, Refused: 2},
 		// globex op:read was refused before its counter was looked for.
-		{Rule: "trial", Held: 3, Distinct: 2, Admitted: 3, Shadowed: 1},
+		{Rule: "trial", Wild: true, Held: 3, Distinct: 2, Admitted: 3, Shadowed: 1},
 		{Rule: "shut", Refused: 1},
 	}
 	if got := c.Counts(); !reflect.DeepEqual(got, want) {

@@ -198,7 +198,7 @@ func TestAllOrNone(t *testing.T) {
 		checkQuiet(t, c)
 	}
 	for i, n := range c.Counts() {
-		want := Count{Rule: n.Rule, Distinct: 1}
+		want := Count{Rule: n.Rule, Wild: true, Distinct: 1}
 		if i == 3 {
 			want.Refused = 3
 		}

@@ -34,8 +34,13 @@ func bucketOf(d time.Duration) int {
 	return min((e-2)<<2|int(us>>(e-3))&3, HistogramBuckets-1)
 }
 
-// BucketBound is the upper bound of bucket i, exclusive.
-func BucketBound(i int) time.Duration {
+// Bound is the upper bound of bucket i, exclusive; the last bucket has none in
+// truth and counts whatever is above the one before. It is the same for every
+// Histogram, and a power of two of microseconds wherever i+1 is a multiple of
+// four.
+func (*Histogram) Bound(i int) time.Duration { return bucketBound(i) }
+
+func bucketBound(i int) time.Duration {
 	if i < 4 {
 		return time.Duration(i+1) * time.Microsecond
 	}
@@ -79,9 +84,9 @@ func quantile(weights *[HistogramBuckets]float64, want float64) time.Duration {
 	}
 	lower := time.Duration(0)
 	if last > 0 {
-		lower = BucketBound(last - 1)
+		lower = bucketBound(last - 1)
 	}
-	return (lower + BucketBound(last)) / 2
+	return (lower + bucketBound(last)) / 2
 }
 
 // recent is a time-decayed view of a Histogram: it takes in what was counted

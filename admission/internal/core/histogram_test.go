@@ -11,7 +11,7 @@ import (
 func TestHistogramBuckets(t *testing.T) {
 	lower := time.Duration(0)
 	for i := range HistogramBuckets {
-		upper := BucketBound(i)
+		upper := bucketBound(i)
 		if upper <= lower {
 			t.Fatalf("bucket %d ends at %v, where it begins", i, upper)
 		}

@@ -248,9 +248,11 @@ func (l *Lane) advance(now time.Duration) { l.now = max(l.now, now) }
 // account takes in how the slots were used until now. It comes before every
 // change of inflight and before the laws look, not with every call: the sum must
 // be the same to the last bit however often an owner asks.
-func (l *Lane) account() {
-	l.tick.area += float64(l.inflight) * (l.now - l.tick.areaAt).Seconds()
-	l.tick.areaAt = l.now
+func (l *Lane) account() { l.tick.area, l.tick.areaAt = l.used(), l.now }
+
+// used is the slot-seconds used until now.
+func (l *Lane) used() float64 {
+	return l.tick.area + float64(l.inflight)*(l.now-l.tick.areaAt).Seconds()
 }
 
 // Close sheds all waiters and every later arrival. What runs may be released.

@@ -20,8 +20,7 @@ type Reading struct {
 // It adds up some hundred counters, which is nothing for a request's way.
 func (l *Lane) Reading(now time.Duration) Reading {
 	l.advance(now)
-	l.account()
-	r := Reading{Limit: l.slots, Area: l.tick.area}
+	r := Reading{Limit: l.slots, Area: l.used()}
 	for i := range l.count.Tiers {
 		t := &l.count.Tiers[i]
 		capped := t.Shed[ReasonTenantCap] + t.Shed[ReasonKeyed]
