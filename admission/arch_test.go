@@ -44,7 +44,7 @@ var arrows = map[string]struct {
 	"admission/sim":           {with(surface, "admission/internal/core", "go.yaml.in/yaml/v4"), "drives the core, reads scenarios"},
 	"admission/sim/peers":     {[]string{"pid"}, "laws to compare with, apart from what a service links"},
 	"admission/configfile":    {with(surface, "go.yaml.in/yaml/v4", "github.com/fsnotify/fsnotify"), "reads and watches a file"},
-	"admission/promadmission": {with(surface, "github.com/prometheus/client_golang/prometheus"), "reads a controller's statistics"},
+	"admission/promadmission": {with(surface, "github.com/prometheus/client_golang/prometheus", "github.com/prometheus/client_model/go"), "reads a controller's statistics"},
 	"admission/oteladmission": {with(surface, "go.opentelemetry.io/otel"), "only the API: which SDK is its user's choice"},
 	"admission/debug":         {surface, "a page about a controller needs only the controller"},
 	"httpmw":                  {with(surface, "github.com/felixge/httpsnoop"), "wraps a ResponseWriter and keeps its optional interfaces"},

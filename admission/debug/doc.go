@@ -97,7 +97,7 @@
 //	         points   at, setpoint, pressure, stale
 //	keyed    name, by, setpoint, age_s, stale, misses, error, pressed, over, shed; top: key, pressure, ratio
 //	guards   name, refused, panics, error
-//	rules    rule, held, distinct, other_held, admitted, refused, shadowed
+//	rules    rule, wild, held, distinct, other_held, admitted, refused, shadowed
 //	tenants  rule, value, held, refused: those refused most
 //	sheds    at, lane, reason, stage, priority, tenant, caller, op, key, cause, shadow: some of the last
 //	config   version, applied, refused, error

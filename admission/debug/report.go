@@ -152,6 +152,7 @@ type guardReport struct {
 
 type ruleReport struct {
 	Rule      string `json:"rule"`
+	Wild      bool   `json:"wild"` // counts each distinct value by itself
 	Held      int    `json:"held"`
 	Distinct  int    `json:"distinct"`
 	OtherHeld int    `json:"other_held"`
