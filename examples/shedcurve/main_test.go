@@ -88,7 +88,8 @@ func TestHelp(t *testing.T) {
 		"-help":        {"-target", "-request", "-requests", "-rates", "-duration", "-deadline", "-seed", "-out", "-json", "-quick", "-grpc", "-customers"},
 		"noisy -help":  {"-pairs", "-load", "-duration", "-deadline", "-seed", "-customers"},
 		"limits -help": {"-limits", "-rounds", "-load", "-duration", "-deadline", "-seed", "-json", "-customers"},
-		"serve -help":  {"-addr", "-admin", "-spillway", "-grpc", "-limit", "-db", "-customers"},
+		"serve -help":  {"-addr", "-admin", "-spillway", "-grpc", "-limit", "-config", "-db", "-customers"},
+		"sim -help":    {"-scenario", "-config", "-lane", "-limit", "-law", "-require", "-seeds", "-oracle", "-json", "-out", "goodput", "p999", "settle"},
 	} {
 		var stderr bytes.Buffer
 		if code := run(strings.Fields(args), strings.NewReader(""), &stderr, &stderr); code != exitOK {
@@ -97,6 +98,11 @@ func TestHelp(t *testing.T) {
 		for _, f := range flags {
 			if !strings.Contains(stderr.String(), "  "+f) {
 				t.Errorf("%s does not list %s", args, f)
+			}
+		}
+		for _, command := range []string{"serve", "sim", "noisy", "limits"} {
+			if args == "-help" && !strings.Contains(stderr.String(), "  shedcurve "+command+" ") {
+				t.Errorf("%s does not list %s", args, command)
 			}
 		}
 		if args == "-help" && !strings.Contains(stderr.String(), "half-seconds\ncount in which the speed was within 15 %") {
@@ -144,5 +150,19 @@ func TestProgressLine(t *testing.T) {
 	}
 	if isTerminal(p.w) {
 		t.Error("a buffer is taken for a terminal")
+	}
+}
+
+// A wrong config is told before the database is made, which takes a while.
+func TestServeReadsItsConfigFirst(t *testing.T) {
+	dir := t.TempDir()
+	config := filepath.Join(dir, "spillway.yaml")
+	if err := os.WriteFile(config, []byte("lanes: {read: {}}\n"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	var stdout, stderr bytes.Buffer
+	code := run([]string{"serve", "-config", config, "-db", filepath.Join(dir, "none", "orders.db")}, strings.NewReader(""), &stdout, &stderr)
+	if code != exitFailed || !strings.Contains(stderr.String(), `must have lane "write"`) {
+		t.Errorf("exit status %d: %s", code, stderr.String())
 	}
 }

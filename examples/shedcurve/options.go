@@ -56,6 +56,14 @@ const (
 // helpText goes before the flags.
 const helpText = `Usage of shedcurve:
 
+  shedcurve [flags]          load a service at several multiples of its capacity, and draw the shed curve
+  shedcurve serve [flags]    run the load test's own service alone
+  shedcurve sim [flags]      run scenarios in virtual time, and try configs on them
+  shedcurve noisy [flags]    measure what one noisy tenant does to the others
+  shedcurve limits [flags]   compare the limit that finds itself with pinned ones
+
+Each has its own -help.
+
 A shared machine may be half as fast for seconds at a time, so our own service runs a small fixed statement
 ten times a second, which tells the machine's speed. The capacity is measured at one speed, the reference:
 throughput at any other is scaled to it. Of each load, with and without Spillway alike, the half-seconds

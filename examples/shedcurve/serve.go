@@ -94,6 +94,10 @@ func serve(ctx context.Context, c serveConfig, stdin io.Reader, stdout, stderr i
 			cancel()
 		}()
 	}
+	cfg, err := c.readConfig()
+	if err != nil {
+		return err // before minutes go into a database
+	}
 	if c.db == "" {
 		dir, err := os.MkdirTemp("", "shedcurve-")
 		if err != nil {
@@ -119,11 +123,11 @@ func serve(ctx context.Context, c serveConfig, stdin io.Reader, stdout, stderr i
 	var stats func() any
 	if c.spillway {
 		var stop func()
-		if ctrl, stop, err = newController(ctx, c, stderr); err != nil {
+		if ctrl, stop, err = newController(ctx, c.config, cfg, stderr); err != nil {
 			return err
 		}
 		defer stop()
-		stats = func() any { return ctrl.Stats() }
+		stats = func() any { return admissionNow(ctrl) }
 	}
 	m := newMeter()
 	defer m.stop()
@@ -137,6 +141,21 @@ func serve(ctx context.Context, c serveConfig, stdin io.Reader, stdout, stderr i
 		public = grpcServer(store, ctrl, m)
 	}
 	return listen(ctx, c, public, adminHandler(m, g, store, stats), stdout, stderr)
+}
+
+// admissionStats are what Spillway decides.
+type admissionStats struct {
+	admission.Stats
+	ConfigError string // what is wrong with the config file since it was last in force; empty: nothing
+}
+
+// admissionNow reads them. Errors are no JSON, so that of the config is told as text.
+func admissionNow(ctrl *admission.Controller) admissionStats {
+	s := admissionStats{Stats: ctrl.Stats()}
+	if err := s.Config.Err; err != nil {
+		s.ConfigError, s.Config.Err = err.Error(), nil
+	}
+	return s
 }
 
 // listen serves both until ctx ends.
@@ -169,20 +188,29 @@ func listen(ctx context.Context, c serveConfig, public server, admin http.Handle
 	return errors.Join(err, public.Close(), adminServer.Close())
 }
 
-// newController returns the controller with the config of the flags, and what ends it. A config file is watched.
-func newController(ctx context.Context, c serveConfig, stderr io.Writer) (*admission.Controller, func(), error) {
+// readConfig is the controller's config as the flags and their file say.
+func (c serveConfig) readConfig() (admission.Config, error) {
 	if c.config == "" {
-		ctrl, err := admission.New(defaultConfig(c.limit))
-		return ctrl, func() { _ = ctrl.Close() }, err
+		return defaultConfig(c.limit), nil
 	}
 	cfg, err := configfile.Load(c.config)
 	if err != nil {
-		return nil, nil, err
+		return cfg, err
 	}
 	for _, lane := range []string{"read", "write"} { // which classify names
 		if _, ok := cfg.Lanes[lane]; !ok {
-			return nil, nil, fmt.Errorf("-config is %s: must have lane %q", c.config, lane)
+			return cfg, fmt.Errorf("-config is %s: must have lane %q", c.config, lane)
 		}
+	}
+	return cfg, nil
+}
+
+// newController returns the controller with the config that was read, and what ends it. The config's file is
+// watched, if it has one.
+func newController(ctx context.Context, file string, cfg admission.Config, stderr io.Writer) (*admission.Controller, func(), error) {
+	if file == "" {
+		ctrl, err := admission.New(cfg)
+		return ctrl, func() { _ = ctrl.Close() }, err
 	}
 	ctrl, err := admission.New(cfg, admission.WithLogger(slog.New(slog.NewTextHandler(stderr, nil))))
 	if err != nil {
@@ -192,7 +220,7 @@ func newController(ctx context.Context, c serveConfig, stderr io.Writer) (*admis
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		_ = configfile.Watch(ctx, c.config, ctrl, configfile.OnHangup()) // its arguments are right
+		_ = configfile.Watch(ctx, file, ctrl, configfile.OnHangup()) // its arguments are right
 	}()
 	return ctrl, func() { cancel(); <-ended; _ = ctrl.Close() }, nil
 }
