@@ -208,10 +208,17 @@ func (c *Controller) doneOnArrival(ctx context.Context, a *ask, r Request, err e
 
 // acquire takes the scorecard's counters.
 func (c *Controller) acquire(a *ask, r *Request) (err error) {
+	if len(r.Tags) == 0 { // not to clear the room for them
+		var buf [numTags]scorecard.Tag
+		a.hold, err = c.card.Acquire(tagsOf(buf[:0], a, r))
+		return err
+	}
 	var buf [16]scorecard.Tag
 	a.hold, err = c.card.Acquire(tagsOf(buf[:0], a, r))
 	return err
 }
+
+const numTags = 5 // of every request
 
 // tagsOf appends what rules are told of a request.
 func tagsOf(tags []scorecard.Tag, a *ask, r *Request) []scorecard.Tag {

@@ -14,7 +14,8 @@ type Card struct {
 		sync.Mutex
 		program
 		table
-		limits  map[string]int // by lane
+		memo
+		limits  map[string]*int // by lane
 		pressed bool
 		swept   time.Time // when Sweep was last called
 	}
@@ -59,6 +60,7 @@ func (c *Card) SetRules(rules ...Rule) error {
 	if c.mu.buckets == nil {
 		c.mu.resize(defaultMax)
 	}
+	c.mu.memo.reset()
 	return nil
 }
 
@@ -74,6 +76,7 @@ func (c *Card) SetMaxTenants(n int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.mu.resize(n)
+	c.mu.forget()
 }
 
 // SetLimit says that the limit of a lane is now n: shares of it follow at once.
@@ -87,14 +90,19 @@ func (c *Card) SetLimit(lane string, n int) {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if known := c.mu.limits[lane]; known != nil && n >= 1 {
+		*known = n
+		return
+	}
+	c.mu.forget()
 	if n < 1 {
 		delete(c.mu.limits, lane)
 		return
 	}
 	if c.mu.limits == nil {
-		c.mu.limits = make(map[string]int)
+		c.mu.limits = make(map[string]*int)
 	}
-	c.mu.limits[lane] = n
+	c.mu.limits[lane] = new(n)
 }
 
 // SetPressed says whether the service sheds at present, which is when the
@@ -107,13 +115,12 @@ func (c *Card) SetPressed(pressed bool) {
 
 // Acquire counts a request on every counter that matches its tags, or on none
 // and returns why: a [*CapError] for the first rule that is at its cap, in the
-// order of groups. Every request counts as one, whatever it costs. It keeps
-// neither tags nor, without copying, any string of them. It allocates only to
-// begin the counter of a value not seen before.
+// order of groups. Every request counts as one, whatever it costs. It does not
+// keep tags nor, without copying, a value of them; of keys it keeps some dozens.
+// It allocates only to begin the counter of a value not seen before.
 func (c *Card) Acquire(tags []Tag) (h Hold, err error) {
-	q := request{tags: tags}
 	c.mu.Lock()
-	refusal := c.acquireLocked(&q, &h)
+	refusal := c.acquireLocked(tags, &h)
 	c.mu.Unlock()
 	if refusal != nil { // as an error, a nil *CapError would not be nil
 		return Hold{}, refusal
@@ -121,29 +128,69 @@ func (c *Card) Acquire(tags []Tag) (h Hold, err error) {
 	return h, nil
 }
 
-func (c *Card) acquireLocked(q *request, h *Hold) *CapError {
+// acquireLocked looks the verdict up, or finds it rule by rule and leaves it in
+// the memo.
+func (c *Card) acquireLocked(tags []Tag, h *Hold) *CapError {
+	v, known := c.mu.memo.find(&c.mu.program, tags)
+	if known {
+		for i, n := range v.counters[:v.n] {
+			n.used = true
+			if why := c.try(v.rules[i], n, v.limit, h); why != nil {
+				return why
+			}
+		}
+		c.take(h)
+		return nil
+	}
+	return c.judgeLocked(&request{tags: tags}, v, h)
+}
+
+// judgeLocked goes through the rules. v is nil if the verdict cannot be kept.
+func (c *Card) judgeLocked(q *request, v *verdict, h *Hold) *CapError {
+	var spare verdict
+	if v == nil {
+		v = &spare
+	}
 	c.mu.resolve(q)
-	var over uint // the bit of each counter of h whose shadow rule would refuse
+	if c.mu.shares {
+		v.limit = c.mu.limits[q.lane(c.mu.laneSlot)]
+	}
 	for i := range c.mu.groups {
 		r := c.mu.groups[i].match(q)
 		if r == nil {
 			continue
 		}
 		n := c.mu.counter(r, q)
-		if bound, why := c.boundLocked(r, q); n.held >= bound {
-			if !r.shadow {
-				n.refuse()
-				return why
-			}
-			over |= 1 << h.n
+		v.rules[v.n], v.counters[v.n] = r, n
+		v.n++
+		if why := c.try(r, n, v.limit, h); why != nil {
+			return why
 		}
-		h.counters[h.n] = n
-		h.n++
 	}
-	// Only now is it sure that no rule refuses.
+	v.as = c.mu.now
+	c.take(h)
+	return nil
+}
+
+// try puts n into the hold, or refuses.
+func (c *Card) try(r *rule, n *counter, limit *int, h *Hold) *CapError {
+	if bound, why := r.bound(c.mu.pressed, limit); n.held >= bound {
+		if !r.shadow {
+			n.refuse()
+			return why
+		}
+		h.over |= 1 << h.n
+	}
+	h.counters[h.n] = n
+	h.n++
+	return nil
+}
+
+// take counts a request that no rule refuses.
+func (c *Card) take(h *Hold) {
 	for i, n := range h.counters[:h.n] {
 		n.take()
-		if over&(1<<i) != 0 {
+		if h.over&(1<<i) != 0 {
 			n.refused++
 			n.ledger.shadowed++
 		}
@@ -151,20 +198,19 @@ func (c *Card) acquireLocked(q *request, h *Hold) *CapError {
 	if h.n > 0 {
 		h.card = c
 	}
-	return nil
 }
 
-// boundLocked returns how many may be held on a counter of r, and the refusal
-// of one more.
-func (c *Card) boundLocked(r *rule, q *request) (int, *CapError) {
-	limit := 0
-	if r.hasShare {
-		limit = c.mu.limits[q.lane(c.mu.laneSlot)]
+// bound returns how many may be held on a counter of r, and the refusal of one
+// more. limit is that of the request's lane, nil if it is not known.
+func (r *rule) bound(pressed bool, limit *int) (int, *CapError) {
+	n := 0
+	if r.hasShare && limit != nil {
+		n = *limit
 	}
-	bound, why := r.cap.of(limit), r.calm
-	if c.mu.pressed && r.hasUp {
+	bound, why := r.cap.of(n), r.calm
+	if pressed && r.hasUp {
 		// A number and a share: which one is the harder moves with the limit.
-		if n := r.upCap.of(limit); n <= bound {
+		if n := r.upCap.of(n); n <= bound {
 			return n, r.pressed
 		}
 	}

@@ -21,7 +21,8 @@ type program struct {
 	keys     []string // by slot
 	groups   []group  // in the order of their first rules
 	rules    []*rule  // in the order given
-	laneSlot uint8    // if a rule has a share
+	shares   bool     // a rule has one
+	laneSlot uint8    // if shares
 
 	// candidates holds, by keyHash, which slots a key can have.
 	candidates [64]uint64
@@ -65,7 +66,7 @@ func compile(rules []Rule) (program, error) {
 			return program{}, err
 		}
 	}
-	if slices.ContainsFunc(p.rules, func(r *rule) bool { return r.hasShare }) {
+	if p.shares = slices.ContainsFunc(p.rules, func(r *rule) bool { return r.hasShare }); p.shares {
 		p.laneSlot = p.slot(laneKey)
 	}
 	for i := range p.groups {

@@ -30,7 +30,7 @@ func (c *Card) Standings(tags []Tag) []Standing {
 			continue
 		}
 		n := c.mu.peek(r, &q)
-		bound, why := c.boundLocked(r, &q)
+		bound, why := r.bound(c.mu.pressed, c.mu.limits[q.lane(c.mu.laneSlot)])
 		s := Standing{
 			Rule: r.name, Value: n.show(), Held: n.held, Cap: why.Cap, Bound: bound,
 			Pressed: why.Pressed, Shadow: r.shadow, Full: n.held >= bound,

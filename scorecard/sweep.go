@@ -29,10 +29,13 @@ func (c *Card) Sweep(now time.Time) {
 func (c *Card) sweepStep(from int) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.mu.keep(from, from+sweepStep, func(n *counter) bool {
+	dropped := c.mu.keep(from, from+sweepStep, func(n *counter) bool {
 		used := n.used
 		n.used = false
 		return used || n.held > 0
 	})
+	if dropped > 0 {
+		c.mu.forget()
+	}
 	return from+sweepStep < len(c.mu.buckets)
 }

@@ -126,8 +126,9 @@ func (n *counter) is(r *rule, q *request) bool {
 	return true
 }
 
-// keep drops those counters in buckets from to to-1 that ok does not hold for.
-func (t *table) keep(from, to int, ok func(*counter) bool) {
+// keep drops those counters in buckets from to to-1 that ok does not hold for,
+// and returns how many they were.
+func (t *table) keep(from, to int, ok func(*counter) bool) (dropped int) {
 	for i := from; i < min(to, len(t.buckets)); i++ {
 		for p := &t.buckets[i]; *p != nil; {
 			if n := *p; ok(n) {
@@ -136,7 +137,9 @@ func (t *table) keep(from, to int, ok func(*counter) bool) {
 				*p = n.next
 				t.len--
 				n.ledger.distinct--
+				dropped++
 			}
 		}
 	}
+	return dropped
 }

@@ -1,0 +1,94 @@
+package scorecard
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+)
+
+// What the memo knows of a request is what the rules say of it: here of values
+// that it takes for each other at a glance, of shapes beyond those it has room
+// for, of values too long for it, and after whatever changes the answer. TestModel
+// and FuzzCard compare it with the oracle.
+func TestMemo(t *testing.T) {
+	c := card(t, "each: tenant:* = 1", "op: op:write = 2")
+	long := strings.Repeat("x", memoKey)
+	for _, tenant := range []string{"a", "", "tenant-1-000000", "tenant-2-000000", long, "b" + long} {
+		h := hold(t, c, "tenant:"+tenant, 1)
+		for range 3 {
+			if _, err := c.Acquire([]Tag{{"tenant", tenant}}); err == nil {
+				t.Errorf("tenant %q: two are held, cap 1", tenant)
+			}
+		}
+		release(h)
+	}
+	for i := range 3 * len(c.mu.shapes) {
+		tags := []Tag{{"tenant", "a"}, {fmt.Sprint("key", i), "v"}}
+		h, err := c.Acquire(tags)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := c.Acquire(tags); err == nil {
+			t.Errorf("shape %d: two are held, cap 1", i)
+		}
+		h.Release()
+	}
+	checkQuiet(t, c)
+}
+
+// A counter that a Sweep dropped is not found by the memo again: it would count
+// apart from its successor.
+func TestMemoForgetsSweptCounters(t *testing.T) {
+	c := card(t, "each: tenant:* = 1")
+	tags := []Tag{{"tenant", "a"}}
+	now := t0
+	for range 3 {
+		h, err := c.Acquire(tags)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := c.Counts()[0]; got.Held != 1 || got.Distinct != 1 {
+			t.Fatalf("%+v, want one held on one counter", got)
+		}
+		h.Release()
+		for range 2 {
+			now = now.Add(time.Minute)
+			c.Sweep(now)
+		}
+	}
+	checkQuiet(t, c)
+}
+
+// A cap that is a share follows its lane's limit though the verdict is known.
+func TestMemoFollowsTheLimit(t *testing.T) {
+	c := card(t, "each: tenant:* = 50%")
+	tags := []Tag{{"tenant", "a"}, {"lane", "read"}}
+	var holds []Hold
+	for range 5 { // the limit is not known
+		h, err := c.Acquire(tags)
+		if err != nil {
+			t.Fatal(err)
+		}
+		holds = append(holds, h)
+	}
+	for _, step := range []struct{ limit, free int }{{12, 1}, {10, 0}, {14, 2}, {0, 9}, {8, 0}} {
+		c.SetLimit("read", step.limit)
+		free := 0
+		for range 9 {
+			h, err := c.Acquire(tags)
+			if err != nil {
+				break
+			}
+			free++
+			holds = append(holds, h)
+		}
+		if free != step.free {
+			t.Errorf("limit %d: %d more fit, want %d", step.limit, free, step.free)
+		}
+		release(holds[5:])
+		holds = holds[:5]
+	}
+	release(holds)
+	checkQuiet(t, c)
+}
