@@ -194,12 +194,7 @@ func TestMessagesThatAreRefusedEndTheStream(t *testing.T) {
 		}}, grpcmw.ServerOptions(ctrl, grpcmw.Config{
 			Messages: messages(grpcmw.MessagesRefuse),
 			Hold:     func(string) bool { return true }, // not asked: the messages would wait for the stream
-			Classify: func(_ context.Context, _ string, req any) admission.Request {
-				if req != nil {
-					return admission.Request{Tenant: "message"}
-				}
-				return admission.Request{}
-			},
+			Classify: ofMessages,
 		})...)
 		client := testgrpc.NewTestServiceClient(dial(t, lis, retrying))
 		ss, err := client.FullDuplexCall(t.Context())

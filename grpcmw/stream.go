@@ -3,6 +3,7 @@ package grpcmw
 import (
 	"context"
 	"errors"
+	"sync"
 	"time"
 
 	"google.golang.org/grpc"
@@ -40,12 +41,13 @@ func (s *server) serve(srv any, ss grpc.ServerStream, method string, policy Mess
 		ServerStream: ss, ctx: s.forward(ss.Context(), r), server: s,
 		method: method, request: *r, policy: policy,
 	}
-	defer served.settle()
+	defer served.end()
 	return handler(srv, served)
 }
 
 // serverStream is a stream whose messages are admitted one by one. Like the
-// stream inside, RecvMsg is for one goroutine at a time.
+// stream inside, RecvMsg is for one goroutine at a time, which may be another than
+// the handler's and still be in it when the handler returns.
 type serverStream struct {
 	grpc.ServerStream
 	ctx     context.Context
@@ -53,23 +55,43 @@ type serverStream struct {
 	method  string
 	request admission.Request // the stream's, for messages that nobody classifies
 	policy  MessagePolicy
-	ticket  admission.Ticket // the last message's
-	told    bool             // not to try again
+	told    bool // not to try again
+
+	mu struct {
+		sync.Mutex
+		ticket admission.Ticket // the last message's
+		ended  bool             // the handler has returned
+	}
 }
 
 func (s *serverStream) Context() context.Context { return s.ctx }
 
-// settle gives the last message's slot back. How long it was held says nothing
-// of how long a message takes: the handler may have passed it on.
-func (s *serverStream) settle() {
-	s.ticket.Release(admission.Ignore)
+// keep puts a message's ticket in place of the one before, whose slot is given
+// back. How long that was held says nothing of how long a message takes: the
+// handler may have passed it on.
+func (s *serverStream) keep(ticket admission.Ticket) {
+	s.mu.Lock()
+	if !s.mu.ended {
+		s.mu.ticket, ticket = ticket, s.mu.ticket
+	}
+	s.mu.Unlock()
+	ticket.Release(admission.Ignore)
+}
+
+// end gives the last message's slot back. None is kept after it.
+func (s *serverStream) end() {
+	s.mu.Lock()
+	s.mu.ended = true
+	ticket := s.mu.ticket
+	s.mu.Unlock()
+	ticket.Release(admission.Ignore)
 }
 
 func (s *serverStream) RecvMsg(m any) error {
 	if s.policy == MessagesFree {
 		return s.ServerStream.RecvMsg(m)
 	}
-	s.settle()
+	s.keep(admission.Ticket{})
 	if err := s.ServerStream.RecvMsg(m); err != nil {
 		return err
 	}
@@ -79,8 +101,9 @@ func (s *serverStream) RecvMsg(m any) error {
 	}
 	r.Stream = true
 	for {
-		var err error
-		if s.ticket, err = s.server.ctrl.Admit(s.ctx, r); err == nil {
+		ticket, err := s.server.ctrl.Admit(s.ctx, r)
+		if err == nil {
+			s.keep(ticket)
 			return nil
 		}
 		shed, ok := errors.AsType[*admission.ShedError](err)
@@ -96,8 +119,8 @@ func (s *serverStream) RecvMsg(m any) error {
 // refuse is what RecvMsg ends with. Without a pushback a client would retry a
 // stream whose first message is refused, and two would be one too many.
 func (s *serverStream) refuse(err error) error {
-	_, err = s.server.refusal(s.ctx, s.method, err)
-	if !s.told {
+	shed, err := s.server.refusal(s.ctx, s.method, err)
+	if shed != nil && !s.told {
 		s.told = true
 		s.SetTrailer(doNotRetry)
 	}

@@ -3,6 +3,7 @@ package grpcmw
 import (
 	"context"
 
+	"google.golang.org/grpc/status"
 	"google.golang.org/grpc/tap"
 
 	"github.com/spillway-go/spillway/admission"
@@ -31,6 +32,9 @@ func (s *server) tap(ctx context.Context, info *tap.Info) (context.Context, erro
 	}
 	if err := s.ctrl.Precheck(ctx, s.describe(ctx, method, method, nil)); err != nil {
 		_, err = s.refusal(ctx, method, err)
+		if _, ok := status.FromError(err); !ok { // the server would make PERMISSION_DENIED of it
+			err = status.FromContextError(err).Err()
+		}
 		return ctx, err
 	}
 	return ctx, nil

@@ -2,6 +2,7 @@ package grpcmw_test
 
 import (
 	"context"
+	"errors"
 	"testing"
 
 	"google.golang.org/grpc"
@@ -60,5 +61,22 @@ func TestTapDoesNotReadTheMessage(t *testing.T) {
 	_ = ctrl.Close()
 	if r := invoke(); r.code != codes.Unavailable || r.reason != "CLOSED" {
 		t.Errorf("rubbish that is shed: %+v", r)
+	}
+}
+
+// A tap's errors are the server's own, in which what is no status would mean
+// PERMISSION_DENIED; the interceptor's mean UNKNOWN.
+func TestTapAnswersAsTheInterceptorDoes(t *testing.T) {
+	own := errors.New("come back later")
+	for name, tap := range map[string]func(string) bool{"tap": onlyUnary, "interceptor": nil} {
+		ctrl := control(t, admission.Config{})
+		client := pair(t, ctrl, grpcmw.Config{
+			Tap:    tap,
+			Reject: func(context.Context, string, *admission.ShedError) error { return own },
+		}, &service{})
+		_ = ctrl.Close()
+		if r := ask(t.Context(), client); r.code != codes.Unknown || r.text != own.Error() {
+			t.Errorf("%s: %+v", name, r)
+		}
 	}
 }
