@@ -16,7 +16,7 @@ import (
 // Config says how calls are described to the controller and how the shed ones
 // are answered. The zero Config works. It is read when an interceptor is made and
 // not afterwards. Its functions are called from many goroutines at once; a panic
-// in one goes on to the server and leaves nothing taken.
+// in one goes on to the server, but for [TapHandle], and leaves nothing taken.
 type Config struct {
 	// Classify describes a call. req is the message of a unary call or, with
 	// Messages, of a stream; nil for a stream that opens and for Tap. What it
@@ -37,8 +37,10 @@ type Config struct {
 	Metadata Metadata
 
 	// StreamLane is a lane of the controller in which streams hold a slot until
-	// their handler returns. Empty: they are admitted where others are, and give
-	// the slot back once they are open.
+	// their handler returns, but for those that Classify puts there and whose
+	// Messages are admitted: they would wait for what their own stream holds.
+	// Empty: streams are admitted where others are, and give the slot back once
+	// they are open.
 	StreamLane string
 
 	// Hold picks the streaming methods that end by themselves, such as a list or
@@ -49,13 +51,14 @@ type Config struct {
 
 	// Messages says, by method, whether each message that a stream receives is
 	// admitted by itself. Nil: [MessagesFree] for all. It is asked when a stream
-	// opens.
+	// opens, which ends as INTERNAL if the answer is none of the policies.
 	Messages func(fullMethod string) MessagePolicy
 
 	// Tap picks the methods, those of large messages, whose calls are turned away
 	// before their message is read where they are certain to be shed. It should
-	// know a method by its whole name, since any can be asked for. See [TapHandle]
-	// for what it costs. Nil: none.
+	// know a method by its whole name, since any can be asked for, and leave out
+	// those whose streams are for StreamLane. See [TapHandle] for what it costs.
+	// Nil: none.
 	Tap func(fullMethod string) bool
 
 	// Forward has the context of a handler carry on, in its outgoing metadata,
@@ -87,7 +90,7 @@ type Config struct {
 	LoadReports bool
 
 	// Logger hears of mistakes in the program: an invalid Config, and the first
-	// invalid description. Never of load. Nil: [slog.Default].
+	// invalid description, or panic for Tap. Never of load. Nil: [slog.Default].
 	Logger *slog.Logger
 }
 

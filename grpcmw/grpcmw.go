@@ -2,6 +2,7 @@ package grpcmw
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"sync"
 
@@ -112,12 +113,16 @@ func (s *server) stream(srv any, ss grpc.ServerStream, info *grpc.StreamServerIn
 	if s.cfg.Messages != nil {
 		policy = s.cfg.Messages(method)
 	}
-	// A stream must not hold what its own messages wait for.
-	hold := policy == MessagesFree && s.cfg.Hold(method)
+	if policy > MessagesRefuse {
+		return s.refuse(ctx, method, fmt.Errorf("grpcmw: Config.Messages returned %d, must be one of the MessagePolicy constants", policy))
+	}
 	r := s.describe(ctx, method, op, nil)
 	opening := r
 	opening.Stream = true
-	if !hold && s.cfg.StreamLane != "" {
+	// A stream must not hold what its own messages wait for.
+	each := policy != MessagesFree
+	hold := !each && s.cfg.Hold(method)
+	if !hold && s.cfg.StreamLane != "" && !(each && r.Lane == s.cfg.StreamLane) {
 		hold, opening.Lane = true, s.cfg.StreamLane
 	}
 	ticket, err := s.ctrl.Admit(ctx, opening)

@@ -1,10 +1,14 @@
 package grpcmw_test
 
 import (
+	"bytes"
 	"context"
 	"io"
+	"log/slog"
+	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
@@ -96,5 +100,41 @@ func TestRejectAnswersForMessages(t *testing.T) {
 	_, err = ss.Recv()
 	if r := learned(err, nil, ss.Trailer()); r.code != codes.Aborted || len(r.pushback) != 1 || r.pushback[0] != "7" {
 		t.Errorf("%+v", r)
+	}
+}
+
+// A stream does not hold a slot of the lane in which its messages need one.
+func TestMessagesInTheLaneOfStreams(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctrl := control(t, withStreams(only(pinned(1, 1)), 1))
+		client := pair(t, ctrl, grpcmw.Config{
+			StreamLane: "streams", Messages: messages(grpcmw.MessagesWait),
+			Classify: func(context.Context, string, any) admission.Request { return admission.Request{Lane: "streams"} },
+		}, &service{bidi: echo(0)})
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		ss, err := client.FullDuplexCall(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = ss.Send(&testgrpc.StreamingOutputCallRequest{})
+		if _, err := ss.Recv(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+func TestUnknownMessagePolicyIsInternal(t *testing.T) {
+	var log bytes.Buffer
+	client := pair(t, control(t, admission.Config{}), grpcmw.Config{
+		Messages: messages(grpcmw.MessagesRefuse + 1), Logger: slog.New(slog.NewTextHandler(&log, nil)),
+	}, &service{bidi: echo(0)})
+	for range 2 {
+		if r := open(t.Context(), client); r.code != codes.Internal {
+			t.Errorf("%+v", r)
+		}
+	}
+	if n := strings.Count(log.String(), "Config.Messages returned 3"); n != 1 {
+		t.Errorf("logged %d times, want once:\n%s", n, log.String())
 	}
 }

@@ -2,6 +2,8 @@ package grpcmw
 
 import (
 	"context"
+	"log/slog"
+	"runtime/debug"
 
 	"google.golang.org/grpc/status"
 	"google.golang.org/grpc/tap"
@@ -21,21 +23,40 @@ import (
 // pass are described twice; what it turns away no stats handler sees (so neither
 // does OpenTelemetry's). And a refusal at this place cannot have a trailer, hence
 // no pushback: clients with a retry policy will try again.
+//
+// It cannot tell a stream from a call: one that would hold a slot of
+// [Config.StreamLane] is judged by the lane that Classify says. A panic in one of
+// cfg's functions would end the process here, whatever recovers from those in
+// handlers, so it lets the call pass and is logged, the first one.
 func TapHandle(ctrl *admission.Controller, cfg Config) tap.ServerInHandle {
 	return newServer(ctrl, cfg).tap
 }
 
 func (s *server) tap(ctx context.Context, info *tap.Info) (context.Context, error) {
-	method := info.FullMethodName
-	if s.cfg.Tap == nil || !s.cfg.Tap(method) || s.cfg.Exempt(method) {
-		return ctx, nil
+	err := s.precheck(ctx, info.FullMethodName)
+	if _, ok := status.FromError(err); !ok { // the server would make PERMISSION_DENIED of it
+		err = status.FromContextError(err).Err()
 	}
-	if err := s.ctrl.Precheck(ctx, s.describe(ctx, method, method, nil)); err != nil {
-		_, err = s.refusal(ctx, method, err)
-		if _, ok := status.FromError(err); !ok { // the server would make PERMISSION_DENIED of it
-			err = status.FromContextError(err).Err()
+	return ctx, err
+}
+
+func (s *server) precheck(ctx context.Context, method string) (err error) {
+	defer func() {
+		// No recovery of the user's is around the connection's reader: it would end
+		// the process. The interceptor decides instead, inside of them.
+		if p := recover(); p != nil {
+			err = nil
+			s.logOnce.Do(func() {
+				s.cfg.Logger.Error("grpcmw: panic in a function of Config that was called for Tap, which lets the call pass; later ones are not logged",
+					slog.Any("panic", p), slog.String("method", method), slog.String("stack", string(debug.Stack())))
+			})
 		}
-		return ctx, err
+	}()
+	if s.cfg.Tap == nil || !s.cfg.Tap(method) || s.cfg.Exempt(method) {
+		return nil
 	}
-	return ctx, nil
+	if err = s.ctrl.Precheck(ctx, s.describe(ctx, method, method, nil)); err != nil {
+		_, err = s.refusal(ctx, method, err)
+	}
+	return err
 }

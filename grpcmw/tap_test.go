@@ -1,13 +1,17 @@
 package grpcmw_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"log/slog"
+	"strings"
 	"testing"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	testgrpc "google.golang.org/grpc/interop/grpc_testing"
+	"google.golang.org/grpc/status"
 
 	"github.com/spillway-go/spillway/admission"
 	"github.com/spillway-go/spillway/grpcmw"
@@ -78,5 +82,36 @@ func TestTapAnswersAsTheInterceptorDoes(t *testing.T) {
 		if r := ask(t.Context(), client); r.code != codes.Unknown || r.text != own.Error() {
 			t.Errorf("%s: %+v", name, r)
 		}
+	}
+}
+
+// What panics for the tap, where nothing recovers, panics again, or not, where
+// something does.
+func TestPanicForTheTapEndsNothing(t *testing.T) {
+	var log bytes.Buffer
+	recoverUnary, _ := recovering(func(any) {})
+	ctrl := control(t, admission.Config{})
+	_, lis := serve(t, &service{}, append([]grpc.ServerOption{grpc.ChainUnaryInterceptor(recoverUnary)}, grpcmw.ServerOptions(ctrl, grpcmw.Config{
+		Tap: onlyUnary,
+		Classify: func(_ context.Context, _ string, req any) admission.Request {
+			r := req.(*testgrpc.SimpleRequest) // nil for the tap
+			if r.FillUsername {
+				panic("of the request")
+			}
+			return admission.Request{}
+		},
+		Logger: slog.New(slog.NewTextHandler(&log, nil)),
+	})...)...)
+	client := testgrpc.NewTestServiceClient(dial(t, lis))
+	for range 2 {
+		if r := ask(t.Context(), client); r.code != codes.OK {
+			t.Errorf("%+v", r)
+		}
+	}
+	if _, err := client.UnaryCall(t.Context(), &testgrpc.SimpleRequest{FillUsername: true}); status.Code(err) != codes.Internal {
+		t.Errorf("%v, want what the recovery makes of a panic", err)
+	}
+	if n := strings.Count(log.String(), "\n"); n != 1 || !strings.Contains(log.String(), unaryMethod) {
+		t.Errorf("%d lines logged, want 1:\n%s", n, log.String())
 	}
 }
