@@ -87,12 +87,33 @@ func parse(name string, data []byte, s settings) (admission.Config, error) {
 	if d.values > maxValues {
 		return admission.Config{}, errors.Join(fileError(name, fmt.Sprintf("must have at most %d values, those of aliases counted each time", maxValues)))
 	}
+	d.shares(cfg)
 	d.errs = append(d.errs, s.env.apply(&cfg)...)
 	others := d.judge(s.check(cfg))
 	if len(d.errs) == 0 && len(others) == 0 {
 		return cfg, nil
 	}
 	return admission.Config{}, errors.Join(append(inOrder(d.errs), others...)...)
+}
+
+// absolute are the kinds whose limit is no share of anything, with what it is.
+var absolute = map[string]string{
+	"bytes": "bytes, such as 64MiB", "goroutines": "a number of goroutines, such as 50000",
+	"heap": "bytes, such as 512MiB", "heap-cut": "bytes, such as 512MiB",
+	"rate": "what one may begin in a second, such as 200",
+}
+
+// shares refuses them where a number would be taken for something else: 25% of no rate is
+// a request in four seconds.
+func (d *decoder) shares(cfg admission.Config) {
+	for name, r := range cfg.Regulators {
+		form, ok := absolute[r.Kind]
+		path := fmt.Sprintf("regulators[%q].limit", name)
+		if at := d.places[path]; ok && isShare.MatchString(at.text) {
+			d.errs = append(d.errs, &Error{File: d.file, Line: at.line, Column: at.column, Path: path, Value: quote(at.text), Rule: "must be no share but " + form})
+			d.unread[path] = true
+		}
+	}
 }
 
 func fileError(name, rule string) *Error {
