@@ -70,21 +70,29 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "only GET and HEAD", http.StatusMethodNotAllowed)
 		return
 	}
-	switch format := r.URL.Query().Get("format"); format {
-	case "", "html":
-		h.page(w, r, "page")
-	case "live": // what the page's script asks for
-		h.page(w, r, "live")
-	case "json":
+	query := r.URL.Query()
+	report := h.report()
+	var wrong error // with the question
+	if asked(query) {
+		report.Explain, wrong = explain(h.ctrl, query)
+	}
+	format := query.Get("format")
+	switch {
+	case format == "", format == "html":
+		h.page(w, "page", view{report: report, Host: r.Host, Query: query, Wrong: wrong})
+	case format == "live": // what the page's script asks for
+		h.page(w, "live", view{report: report, Host: r.Host, Query: query, Wrong: wrong})
+	case format != "json" && format != "text":
+		http.Error(w, "format must be html, json or text", http.StatusBadRequest)
+	case wrong != nil:
+		http.Error(w, wrong.Error(), http.StatusBadRequest)
+	case format == "json":
 		header.Set("Content-Type", "application/json")
 		encoder := json.NewEncoder(w)
 		encoder.SetIndent("", "  ")
-		_ = encoder.Encode(h.report()) // to whom it cannot be sent it cannot be told
-	case "text":
-		header.Set("Content-Type", "text/plain; charset=utf-8")
-		report := h.report()
-		_ = report.writeText(w)
+		_ = encoder.Encode(report) // to whom it cannot be sent it cannot be told
 	default:
-		http.Error(w, "format must be html, json or text", http.StatusBadRequest)
+		header.Set("Content-Type", "text/plain; charset=utf-8")
+		_ = report.writeText(w)
 	}
 }

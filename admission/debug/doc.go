@@ -6,7 +6,9 @@
 // The page shows lanes (limit, slots, queue, gate and what binds it, tiers, reasons),
 // the last minutes as charts, signals and guards, the scorecard's rules and who meets
 // them most, some of the last refusals, and the config in force with what differs from
-// the defaults. It renews itself each second, works without JavaScript too (reload it), by
+// the defaults. A form asks [admission.Controller.Explain] what would become of a
+// request; ?explain with the form's fields (lane, priority, tenant, caller, op, key,
+// cost, bytes, deadline) asks the same in every format. It renews itself each second, works without JavaScript too (reload it), by
 // keyboard, on a phone and in the dark, and loads nothing from elsewhere: its policy
 // (CSP) allows only its own script and style, by their hashes.
 //
@@ -100,6 +102,8 @@
 //	rules    rule, wild, held, distinct, other_held, admitted, refused, shadowed
 //	tenants  rule, value, held, refused: those refused most
 //	sheds    at, lane, reason, stage, priority, tenant, caller, op, key, cause, shadow: some of the last
+//	explain  only where asked: error (Admit's), mode, lane, priority, cost, verdict, certain, wait_s, allowance_s
+//	         steps    stage, verdict, why
 //	config   version, applied, refused, error
 //	         settings  field (such as lanes.write.limit.max), value, default, changed
 package debug

@@ -7,6 +7,7 @@ import (
 	"encoding/base64"
 	"html/template"
 	"net/http"
+	"net/url"
 	"time"
 
 	"github.com/spillway-go/spillway/admission"
@@ -22,7 +23,7 @@ var (
 
 	pages = template.Must(template.New("").Funcs(template.FuncMap{
 		"number": number, "seconds": seconds, "percent": percent, "clock": clock, "age": age,
-		"lane": laneView, "used": func(l laneReport) []tierReport { return l.usedTiers() }, "css": func() template.CSS { return template.CSS(pageCSS) },
+		"lane": laneView, "used": func(l laneReport) []tierReport { return l.usedTiers() }, "would": would, "css": func() template.CSS { return template.CSS(pageCSS) },
 		"js":      func() template.JS { return template.JS(pageJS) },
 		"meaning": func(r reasonReport) string { return meaning[r.why] },
 	}).Parse(pageHTML))
@@ -33,6 +34,21 @@ var (
 		"; img-src data:; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 )
 
+// would completes "it would".
+func would(v admission.Verdict) string {
+	switch v {
+	case admission.VerdictRun:
+		return "run at once"
+	case admission.VerdictWait:
+		return "wait in the queue"
+	case admission.VerdictShed:
+		return "be shed"
+	case admission.VerdictInvalid:
+		return "be refused as invalid"
+	}
+	return v.String()
+}
+
 func hash(s string) string {
 	sum := sha256.Sum256([]byte(s))
 	return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
@@ -42,7 +58,8 @@ func hash(s string) string {
 type view struct {
 	report
 	Host  string
-	Tiers []string
+	Query url.Values
+	Wrong error // with the question in Query
 }
 
 // laneView is what the template of a lane is given; Terms are those of the signal that
@@ -60,6 +77,9 @@ func laneView(v view, l laneReport) map[string]any {
 func (v view) SignalChart(s signalReport) chart { return s.chart(v.At) }
 func (v view) Time() string                     { return v.At.UTC().Format(time.TimeOnly) + " UTC" }
 
+// Asked is a field of the form as it was sent.
+func (v view) Asked(field string) string { return printable(v.Query.Get(field)) }
+
 // Lead is the sentence on top, Rest what follows it.
 func (v view) Lead() statement   { return v.Summary[0] }
 func (v view) Rest() []statement { return v.Summary[1:] }
@@ -73,11 +93,7 @@ func (v view) Changed() (changed []setting) {
 	return changed
 }
 
-func (h *handler) page(w http.ResponseWriter, r *http.Request, name string) {
-	v := view{report: h.report(), Host: r.Host}
-	for t := range admission.Tier(admission.NumTiers) {
-		v.Tiers = append(v.Tiers, t.String())
-	}
+func (h *handler) page(w http.ResponseWriter, name string, v view) {
 	var b bytes.Buffer
 	if err := pages.ExecuteTemplate(&b, name, v); err != nil {
 		http.Error(w, "the page cannot be made: "+err.Error(), http.StatusInternalServerError)

@@ -22,6 +22,7 @@ type report struct {
 	Tenants []tenantReport `json:"tenants"`
 	Sheds   []shedReport   `json:"sheds"`
 	Config  configReport   `json:"config"`
+	Explain *explainReport `json:"explain,omitempty"`
 }
 
 type laneReport struct {

@@ -22,6 +22,7 @@ func (r *report) writeText(w io.Writer) error {
 	for i := range r.Lanes {
 		t.lane(&r.Lanes[i])
 	}
+	t.explain(r.Explain)
 	t.regulators(r)
 	t.scorecard(r)
 	t.sheds(r.Sheds)
@@ -84,6 +85,20 @@ func (t *textWriter) lane(l *laneReport) {
 		for _, reason := range l.Reasons {
 			t.line("  %s\t%s\t%d\t%s", reason.Reason, number(reason.PerS), reason.Total, meaning[reason.why])
 		}
+	}
+}
+
+func (t *textWriter) explain(x *explainReport) {
+	if x == nil {
+		return
+	}
+	certain := ""
+	if !x.Certain {
+		certain = ", unless what was not asked, or chance, says otherwise"
+	}
+	t.heading("EXPLAIN: a request in lane %s of priority %v and cost %d would %s%s", x.Lane, x.Priority, x.Cost, would(x.Verdict), certain)
+	for _, s := range x.Steps {
+		t.line("  %s\t%v\t%s", s.Stage, s.Verdict, s.Why)
 	}
 }
 

@@ -6,7 +6,7 @@
   const live = document.getElementById("live");
   const lost = document.getElementById("lost");
   const pause = document.getElementById("pause");
-  const shown = new Map(); // by section
+  const shown = new Map([...live.children].map((s) => [s.id, s.innerHTML]));
   let paused = false, failures = 0;
 
   function busy(section) {
