@@ -55,7 +55,7 @@ func draw(title string, end time.Time, times []time.Time, least float64, all ...
 			span = longer
 		}
 	}
-	c := chart{Title: title, Top: all[0].format(top), Span: fmt.Sprintf("the last %.0f min", span.Minutes())}
+	c := chart{Title: title, Top: all[0].format(top), Span: fmt.Sprintf("%.0f min", span.Minutes())}
 	for _, s := range all {
 		now := "none"
 		if n := len(s.values); n > 0 && !math.IsNaN(s.values[n-1]) {

@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"github.com/spillway-go/spillway/admission"
+	"github.com/spillway-go/spillway/httpmw"
+	"github.com/spillway-go/spillway/scorecard"
 )
 
 func TestPageInOverload(t *testing.T) {
@@ -197,6 +199,25 @@ func TestMethodsAndFormats(t *testing.T) {
 	defer answer.Body.Close()
 	if answer.StatusCode != http.StatusOK || answer.Header.Get("Content-Type") != "text/html; charset=utf-8" {
 		t.Errorf("HEAD: %s, %v", answer.Status, answer.Header)
+	}
+}
+
+// Below /debug/ overload does not shed the page about it.
+func TestPageIsExemptFromAdmission(t *testing.T) {
+	cfg := admission.Config{Lanes: map[string]admission.LaneConfig{"default": {Limit: admission.LimitConfig{Fixed: 1}}}}
+	cfg.Scorecard.Rules = []scorecard.Rule{mustRule(t, "nothing: lane:default = 0")}
+	ctrl := newController(t, cfg)
+	mux := http.NewServeMux()
+	mux.Handle("/debug/admission", Handler(ctrl))
+	mux.Handle("/", http.NotFoundHandler())
+	h := httpmw.Wrap(ctrl, mux)
+	if w := get(t, h, "?format=json"); w.Code != http.StatusOK || ctrl.Stats().Exempt != 1 {
+		t.Errorf("the page: status %d, %d exempt requests", w.Code, ctrl.Stats().Exempt)
+	}
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/", nil))
+	if w.Code != http.StatusTooManyRequests {
+		t.Errorf("anything else: status %d, want 429", w.Code)
 	}
 }
 

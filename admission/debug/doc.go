@@ -46,14 +46,14 @@
 //	  gate        sheds 58.4 % from t3/38, asked for by lag
 //	  rate        100/s come to the gate, 395/s fit
 //	  time        median 53.2ms, idle 0s; since the start: service p50 53.2ms p99 53.2ms, wait p50 1µs p99 1µs
-//	  TIER        QUEUED  OFFERED/S  ADMITTED/S  SHED/S  ADMITTED  SHED  WOULD SHED  LEFT
-//	  t0          0       3.99       1.99        1.99    24        24    0           0
-//	  t1          0       32.9       32.9        0       396       0     0           0
-//	  t3          0       32.9       8.42        24.5    134       262   0           0
-//	  t5          0       33         0           33      20        376   0           0
-//	  REASON      SHED/S  SHED       MEANING
-//	  tenant-cap  1.99    24         over a cap of the scorecard
-//	  priority    57.5    638        the gate sheds the least important
+//	  TIER        OFFERED/S  ADMITTED/S  SHED/S  QUEUED  ADMITTED  SHED  WOULD SHED  LEFT
+//	  t0          3.99       1.99        1.99    0       24        24    0           0
+//	  t1          32.9       32.9        0       0       396       0     0           0
+//	  t3          32.9       8.42        24.5    0       134       262   0           0
+//	  t5          33         0           33      0       20        376   0           0
+//	  REASON      SHED/S     SHED        MEANING
+//	  tenant-cap  1.99       24          over a cap of the scorecard
+//	  priority    57.5       638         the gate sheds the least important
 //
 //	SIGNAL  PRESSURE  SETPOINT  RATIO   P        I      D  AGE    MISSES  ERROR
 //	lag     0.81      0.8       58.5 %  0.00125  0.879  0  239ms  0

@@ -8,6 +8,7 @@ import (
 
 // number is a figure of three digits.
 func number(x float64) string {
+	x += 0 // there is no -0
 	if x >= 100 || x <= -100 {
 		return strconv.FormatFloat(x, 'f', 0, 64)
 	}

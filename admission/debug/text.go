@@ -75,10 +75,10 @@ func (t *textWriter) lane(l *laneReport) {
 	t.line("  rate\t%s/s come to the gate, %s/s fit", number(l.ArrivalsPerS), number(l.ThroughputPerS))
 	t.line("  time\tmedian %s, idle %s; since the start: service p50 %s p99 %s, wait p50 %s p99 %s",
 		seconds(l.MedianS), seconds(l.BaselineS), seconds(l.ServiceP50S), seconds(l.ServiceP99S), seconds(l.WaitP50S), seconds(l.WaitP99S))
-	t.line("  TIER\tQUEUED\tOFFERED/S\tADMITTED/S\tSHED/S\tADMITTED\tSHED\tWOULD SHED\tLEFT")
+	t.line("  TIER\tOFFERED/S\tADMITTED/S\tSHED/S\tQUEUED\tADMITTED\tSHED\tWOULD SHED\tLEFT")
 	for _, tier := range used {
-		t.line("  %s\t%d\t%s\t%s\t%s\t%d\t%d\t%d\t%d", tier.Tier, tier.Queued, number(tier.OfferedPerS), number(tier.AdmittedPerS),
-			number(tier.ShedPerS), tier.Admitted, tier.Shed, tier.WouldShed, tier.Left)
+		t.line("  %s\t%s\t%s\t%s\t%d\t%d\t%d\t%d\t%d", tier.Tier, number(tier.OfferedPerS), number(tier.AdmittedPerS),
+			number(tier.ShedPerS), tier.Queued, tier.Admitted, tier.Shed, tier.WouldShed, tier.Left)
 	}
 	if len(l.Reasons) > 0 {
 		t.line("  REASON\tSHED/S\tSHED\tMEANING")
