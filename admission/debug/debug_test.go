@@ -150,11 +150,12 @@ func TestRedactorHidesTenantsAndKeys(t *testing.T) {
 		for _, format := range []string{"", "?format=json", "?format=text", "?format=live"} {
 			open := get(t, Handler(ctrl), format).Body.String()
 			closed := get(t, Handler(ctrl, WithRedactor(func(string) string { return "somebody" })), format).Body.String()
-			for _, name := range []string{"tenant-1", "tenant-9", "order-1", "alert(1)"} {
-				if strings.Contains(closed, name) {
+			for _, name := range []string{`tenant-[0-6]`, `tenant-9`, `order-[0-9]`, `alert\(1\)`} {
+				name := regexp.MustCompile(name)
+				if name.MatchString(closed) {
 					t.Errorf("format %q names %s in spite of the redactor", format, name)
 				}
-				if !strings.Contains(open, name) {
+				if !name.MatchString(open) {
 					t.Errorf("format %q does not name %s without a redactor", format, name)
 				}
 			}

@@ -44,7 +44,7 @@
 //	  slots       0 of 20 taken, peak 2, overrun 0; limit: pinned
 //	  queue       0 of 80, FIFO, oldest 0s, pressure 0
 //	  gate        sheds 58.4 % from t3/38, asked for by lag
-//	  rate        100/s come to the gate, 395/s fit
+//	  rate        100/s come to the gate, 395/s fit; demand 2.4 of what it can do
 //	  time        median 53.2ms, idle 0s; since the start: service p50 53.2ms p99 53.2ms, wait p50 1µs p99 1µs
 //	  TIER        OFFERED/S  ADMITTED/S  SHED/S  QUEUED  ADMITTED  SHED  WOULD SHED  LEFT
 //	  t0          3.99       1.99        1.99    0       24        24    0           0
@@ -88,7 +88,7 @@
 //	         baseline_s, latency_s, median_s: service times
 //	         queued, oldest_waiter_s, queue_capacity, queue_mode, pressure
 //	         shed_ratio, threshold (such as t3/38; "": nobody), binding (queue, a signal's name or "")
-//	         arrivals_per_s, throughput_per_s: as Arrivals and Throughput, smoothed by the controller
+//	         arrivals_per_s, throughput_per_s: as Arrivals and Throughput, smoothed by the controller; demand
 //	         early, wait_p50_s, wait_p99_s, service_p50_s, service_p99_s: since the start
 //	         tiers    tier, queued, offered_per_s, admitted_per_s, shed_per_s (also what only would be),
 //	                  arrived, admitted, left, shed, would_shed, outcomes (success, overload, failure, ignore)

@@ -85,7 +85,7 @@ func laneOf(l *admission.LaneStats) laneReport {
 		BaselineS: l.Baseline.Seconds(), LatencyS: l.Latency.Seconds(), MedianS: l.Median.Seconds(),
 		OldestWaiterS: l.OldestWaiter.Seconds(), QueueCapacity: l.QueueCapacity, QueueMode: l.QueueMode, Pressure: l.Pressure,
 		ShedRatio: l.ShedRatio, Threshold: l.Threshold, Binding: l.Binding,
-		ArrivalsPerS: l.Arrivals, ThroughputPerS: l.Throughput, Early: l.Early,
+		ArrivalsPerS: l.Arrivals, ThroughputPerS: l.Throughput, Demand: l.Demand, Early: l.Early,
 		WaitP50S: l.Wait.Quantile(0.5).Seconds(), WaitP99S: l.Wait.Quantile(0.99).Seconds(),
 		ServiceP50S: l.Service.Quantile(0.5).Seconds(), ServiceP99S: l.Service.Quantile(0.99).Seconds(),
 		Points: []point{},

@@ -50,6 +50,7 @@ type laneReport struct {
 	Binding        string             `json:"binding"`
 	ArrivalsPerS   float64            `json:"arrivals_per_s"`
 	ThroughputPerS float64            `json:"throughput_per_s"`
+	Demand         float64            `json:"demand"`
 
 	Tiers   []tierReport   `json:"tiers"`
 	Reasons []reasonReport `json:"reasons"`

@@ -72,7 +72,7 @@ func (t *textWriter) lane(l *laneReport) {
 		binding = fmt.Sprintf(" from %v, asked for by %s", l.Threshold, l.Binding)
 	}
 	t.line("  gate\tsheds %s%s", percent(l.ShedRatio), binding)
-	t.line("  rate\t%s/s come to the gate, %s/s fit", number(l.ArrivalsPerS), number(l.ThroughputPerS))
+	t.line("  rate\t%s/s come to the gate, %s/s fit; demand %s of what it can do", number(l.ArrivalsPerS), number(l.ThroughputPerS), number(l.Demand))
 	t.line("  time\tmedian %s, idle %s; since the start: service p50 %s p99 %s, wait p50 %s p99 %s",
 		seconds(l.MedianS), seconds(l.BaselineS), seconds(l.ServiceP50S), seconds(l.ServiceP99S), seconds(l.WaitP50S), seconds(l.WaitP99S))
 	t.line("  TIER\tOFFERED/S\tADMITTED/S\tSHED/S\tQUEUED\tADMITTED\tSHED\tWOULD SHED\tLEFT")

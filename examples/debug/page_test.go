@@ -23,6 +23,9 @@ const markup = `<img src=x onerror=alert(1)><script>console.error("markup")</scr
 
 // TestPageInABrowser opens the page while its service is overloaded.
 func TestPageInABrowser(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes ten seconds")
+	}
 	b := openBrowser(t)
 	ctrl := overloaded(t)
 	mux := http.NewServeMux()
