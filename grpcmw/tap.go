@@ -26,8 +26,8 @@ import (
 //
 // It cannot tell a stream from a call: one that would hold a slot of
 // [Config.StreamLane] is judged by the lane that Classify says. A panic in one of
-// cfg's functions would end the process here, whatever recovers from those in
-// handlers, so it lets the call pass and is logged, the first one.
+// cfg's functions would hang the whole connection here, whatever recovers from
+// those in handlers, so it lets the call pass and is logged, the first one.
 func TapHandle(ctrl *admission.Controller, cfg Config) tap.ServerInHandle {
 	return newServer(ctrl, cfg).tap
 }
@@ -42,8 +42,8 @@ func (s *server) tap(ctx context.Context, info *tap.Info) (context.Context, erro
 
 func (s *server) precheck(ctx context.Context, method string) (err error) {
 	defer func() {
-		// No recovery of the user's is around the connection's reader: it would end
-		// the process. The interceptor decides instead, inside of them.
+		// No recovery of the user's is around the connection's reader: the whole
+		// connection would hang. The interceptor decides instead, inside of them.
 		if p := recover(); p != nil {
 			err = nil
 			s.logOnce.Do(func() {
