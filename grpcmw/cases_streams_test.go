@@ -275,3 +275,37 @@ func TestHeldStreamsAreNoSamples(t *testing.T) {
 		}
 	})
 }
+
+// Nor is one whose handler goes on when its deadline has passed, by itself or with
+// a message, a call that came out too late.
+func TestLateStreamsDoNotMoveTheLimit(t *testing.T) {
+	for name, cfg := range map[string]grpcmw.Config{
+		"held":     {Hold: func(string) bool { return true }},
+		"messages": {Messages: messages(grpcmw.MessagesWait)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				ctrl := control(t, tuned(40))
+				client := pair(t, ctrl, cfg, &service{bidi: func(ss testgrpc.TestService_FullDuplexCallServer) error {
+					_, _ = ss.Recv()
+					time.Sleep(10 * time.Second) // deaf to its context
+					return nil
+				}})
+				for range 30 {
+					ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+					defer cancel()
+					ss, err := client.FullDuplexCall(ctx)
+					if err != nil {
+						t.Fatal(err)
+					}
+					_ = ss.Send(&testgrpc.StreamingOutputCallRequest{})
+				}
+				time.Sleep(5 * time.Second)
+				if l := lane(ctrl, ""); l.Limit < 40 || l.Inflight != 30 {
+					t.Errorf("limit %d, inflight %d, want 40 and 30", l.Limit, l.Inflight)
+				}
+				time.Sleep(6 * time.Second)
+			})
+		})
+	}
+}

@@ -110,7 +110,7 @@ func TestMessagesInTheLaneOfStreams(t *testing.T) {
 		client := pair(t, ctrl, grpcmw.Config{
 			StreamLane: "streams", Messages: messages(grpcmw.MessagesWait),
 			Classify: func(context.Context, string, any) admission.Request { return admission.Request{Lane: "streams"} },
-		}, &service{bidi: echo(0)})
+		}, &service{bidi: echo(0), down: ticking})
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
 		ss, err := client.FullDuplexCall(ctx)
@@ -120,6 +120,13 @@ func TestMessagesInTheLaneOfStreams(t *testing.T) {
 		_ = ss.Send(&testgrpc.StreamingOutputCallRequest{})
 		if _, err := ss.Recv(); err != nil {
 			t.Error(err)
+		}
+		if _, err := client.StreamingOutputCall(ctx, &testgrpc.StreamingOutputCallRequest{}); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		if n := lane(ctrl, "streams").Inflight; n != 1 {
+			t.Errorf("inflight is %d while a stream is open whose messages are free", n)
 		}
 	})
 }

@@ -193,7 +193,10 @@ func TestMessagesThatAreRefusedEndTheStream(t *testing.T) {
 			return err
 		}}, grpcmw.ServerOptions(ctrl, grpcmw.Config{
 			Messages: messages(grpcmw.MessagesRefuse),
-			Hold:     func(string) bool { return true }, // not asked: the messages would wait for the stream
+			Hold: func(string) bool {
+				t.Error("asked about a stream whose messages would wait for what it holds")
+				return true
+			},
 			Classify: ofMessages,
 		})...)
 		client := testgrpc.NewTestServiceClient(dial(t, lis, retrying))
