@@ -64,14 +64,15 @@ func outcomeOf(err error) Outcome {
 
 // ask is a request on its way.
 type ask struct {
-	plan *plan
-	lane *lane
-	rank int
-	cost int
-	now  time.Duration // 0: the clock was not read yet
-	due  time.Duration // 0: no deadline
-	hold scorecard.Hold
-	e    *entry // taken early, for stages
+	plan  *plan
+	lane  *lane
+	ghost bool // it runs whatever is decided, which is only counted
+	rank  int
+	cost  int
+	now   time.Duration // 0: the clock was not read yet
+	due   time.Duration // 0: no deadline
+	hold  scorecard.Hold
+	e     *entry // taken early, for stages
 }
 
 func (c *Controller) admit(ctx context.Context, r Request, wait bool) (Ticket, error) {
@@ -93,6 +94,12 @@ func (c *Controller) admit(ctx context.Context, r Request, wait bool) (Ticket, e
 	if a.lane = p.lane(r.Lane); a.lane == nil || r.Cost < 0 || r.Bytes < 0 || r.Attempt < 0 {
 		return Ticket{}, p.complain(&r)
 	}
+	switch a.lane.mode() {
+	case Off:
+		return Ticket{}, nil
+	case Shadow:
+		a.ghost = true
+	}
 	a.rank = p.rank(&r, c.cohorts.Load())
 	a.cost = a.lane.cost(&r)
 	if p.closed {
@@ -111,17 +118,17 @@ func (c *Controller) admit(ctx context.Context, r Request, wait bool) (Ticket, e
 		}
 	}
 	if p.ruled {
-		if err := c.acquire(&a, &r); err != nil {
+		if err := c.acquire(ctx, &a, &r); err != nil {
 			return c.refuse(ctx, &a, r, ReasonTenantCap, err)
 		}
 	}
 	if len(p.keyed) > 0 {
-		if b := p.press(&a, &r); b != nil {
+		if b := c.press(ctx, &a, &r); b != nil {
 			return c.refused(ctx, &a, r, b.errs.wrap(a.lane, b.name, ReasonKeyed, errPressed, a.rank, r.Attempt), nil)
 		}
 	}
 	if len(p.stages)+len(p.guards) > 0 {
-		if shed, err := c.enterSteps(&a, r); shed != nil {
+		if shed, err := c.enterSteps(ctx, &a, r); shed != nil {
 			return c.refused(ctx, &a, r, shed, err)
 		}
 	}
@@ -139,7 +146,7 @@ func (c *Controller) due(deadline time.Time, now time.Duration) time.Duration {
 
 // arrive is the gate and the lane, under one lock.
 func (c *Controller) arrive(ctx context.Context, a *ask, r Request, wait bool) (Ticket, error) {
-	l, ghost := a.lane, a.plan.cfg.Mode == Shadow
+	l, ghost := a.lane, a.ghost
 	hash := uint32(0)
 	if l.open.Load() {
 		// Nobody is shed by the gate, so the clock will be needed: better read
@@ -207,14 +214,17 @@ func (c *Controller) doneOnArrival(ctx context.Context, a *ask, r Request, err e
 }
 
 // acquire takes the scorecard's counters.
-func (c *Controller) acquire(a *ask, r *Request) (err error) {
+func (c *Controller) acquire(ctx context.Context, a *ask, r *Request) (err error) {
 	if len(r.Tags) == 0 { // not to clear the room for them
 		var buf [numTags]scorecard.Tag
 		a.hold, err = c.card.Acquire(tagsOf(buf[:0], a, r))
-		return err
+	} else {
+		var buf [16]scorecard.Tag
+		a.hold, err = c.card.Acquire(tagsOf(buf[:0], a, r))
 	}
-	var buf [16]scorecard.Tag
-	a.hold, err = c.card.Acquire(tagsOf(buf[:0], a, r))
+	if trial := a.hold.Shadowed(); trial != nil {
+		c.tellTrial(ctx, a, r, a.lane.refusals.Load().pick(ReasonTenantCap, a.rank, r.Attempt), trial)
+	}
 	return err
 }
 

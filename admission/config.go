@@ -3,6 +3,7 @@ package admission
 import (
 	"time"
 
+	"github.com/spillway-go/spillway/admission/internal/core"
 	"github.com/spillway-go/spillway/codel"
 	"github.com/spillway-go/spillway/pid"
 	"github.com/spillway-go/spillway/scorecard"
@@ -40,6 +41,9 @@ type StageConfig struct {
 
 // LaneConfig configures a lane. Its zero value is a lane with all defaults.
 type LaneConfig struct {
+	// Mode is what is done with verdicts over this lane's requests, whoever
+	// reaches them: where it and Config.Mode differ, what sheds less holds.
+	Mode  Mode        `json:"mode,omitempty"`
 	Limit LimitConfig `json:"limit"`
 	// Queue's Capacity, left zero, is 50, or four for each slot if that is more.
 	Queue codel.Config `json:"queue"`
@@ -56,6 +60,11 @@ type LaneConfig struct {
 	// not weigh the same. It is smoothed over 64 requests of an Op and concerns
 	// the first 256 distinct ones. Zero: off. At most 1,000.
 	MaxCost int `json:"max_cost,omitempty"`
+}
+
+// core is what the lane itself goes by.
+func (l LaneConfig) core() core.Config {
+	return core.Config{Limit: l.Limit, Queue: l.Queue, Gate: l.Gate, Deadline: l.Deadline, MaxCost: l.MaxCost}
 }
 
 // LimitConfig configures the inflight limit; see [pid.LimitConfig].

@@ -9,7 +9,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/spillway-go/spillway/admission/internal/core"
 	"github.com/spillway-go/spillway/scorecard"
 )
 
@@ -28,10 +27,11 @@ type Controller struct {
 	moments moments
 	sheds   shedSamples
 
-	poke    chan struct{} // the loop should look now
-	done    chan struct{} // closed by Close
-	running sync.WaitGroup
-	steered bool // the loop's: lanes were told what signals ask for
+	poke     chan struct{} // the loop should look now
+	done     chan struct{} // closed by Close
+	running  sync.WaitGroup
+	steered  bool // the loop's: lanes were told what signals ask for
+	shedding bool // the loop's: the scorecard was told so
 
 	nextMoment time.Duration // the loop's: when to remember one
 
@@ -125,8 +125,9 @@ func (c *Controller) apply(cfg Config) error {
 	c.card.SetMaxTenants(cfg.Scorecard.MaxTenants)
 	for name, lc := range cfg.Lanes {
 		l := p.lanes[name]
+		l.lax.Store(uint32(max(cfg.Mode, lc.Mode)))
 		l.mu.Lock()
-		err := l.mu.core.Reconfigure(core.Config(lc), c.opts.limits[name])
+		err := l.mu.core.Reconfigure(lc.core(), c.opts.limits[name])
 		l.mu.asleep, l.mu.wake = false, 0
 		l.mu.limit = l.mu.core.Limit()
 		c.card.SetLimit(name, l.mu.limit)

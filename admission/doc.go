@@ -59,7 +59,7 @@
 // step, and takes nothing. [Controller.Stats] explains the moment. Look in this order; counters only grow,
 // so compare two snapshots.
 //
-//   - Mode. In [Shadow] nobody is shed, in [Off] nothing is counted. Config.Err: the
+//   - Mode, of the whole and of each lane. In [Shadow] nobody is shed, in [Off] nothing is counted. Config.Err: the
 //     last change of the config was not put in force, and why.
 //   - Who is refused, and why: Tiers[t].Shed by [Reason] of each [LaneStats]
 //     (Shadow instead of Shed where it was only counted). The reason says which

@@ -178,6 +178,11 @@ func (x *explainer) valid() {
 	}
 	named := r.Priority != 0
 	x.lane = x.plan.lane(r.Lane)
+	if x.Mode = x.lane.mode(); x.Mode == Off {
+		x.step("request", VerdictRun, "mode of lane %s is off: its requests run, uncounted", x.lane.name)
+		x.lane = nil
+		return
+	}
 	x.rank = x.plan.rank(r, x.c.cohorts.Load())
 	x.cost = x.lane.cost(r)
 	r.Lane, r.Cost = x.lane.name, x.cost
@@ -186,7 +191,7 @@ func (x *explainer) valid() {
 	if !named {
 		whose = "by its caller's entry or the default"
 	}
-	x.step("request", VerdictPass, "lane %s, priority %v (%s), cost %d", r.Lane, r.Priority, whose, r.Cost)
+	x.step("request", VerdictPass, "lane %s (%v), priority %v (%s), cost %d", r.Lane, x.Mode, r.Priority, whose, r.Cost)
 }
 
 func (x *explainer) closed() {

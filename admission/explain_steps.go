@@ -20,13 +20,16 @@ func (x *explainer) keyed() {
 func (x *explainer) pressedBy(b *boundKeyed, a *core.Actor) {
 	shed, share := a.Foresee(x.rank/NumCohorts, keyedHash(&x.Request, b.by))
 	why, args := "its %s is pressed: of its requests of this tier %.3g are shed", []any{b.by, share}
-	if share > 0 && share < 1 && (b.by == byKey || x.Request.Key == "") {
+	if share > 0 && share < 1 && !b.cfg.Shadow && (b.by == byKey || x.Request.Key == "") {
 		why += "; chance decides"
 		x.Certain = x.Certain && x.decided
 	}
-	if shed {
+	switch {
+	case shed && b.cfg.Shadow:
+		x.step(b.name, VerdictPass, why+"; in shadow: it would be shed", args...)
+	case shed:
 		x.shed(b.name, b.errs.wrap(x.lane, b.name, ReasonKeyed, errPressed, x.rank, x.Request.Attempt), why, args...)
-	} else {
+	default:
 		x.step(b.name, VerdictPass, why, args...)
 	}
 }
@@ -42,6 +45,10 @@ func (x *explainer) stages() {
 func (x *explainer) guards() {
 	for i := range x.plan.guards {
 		if b := &x.plan.guards[i]; b.binds(x.lane) {
+			if b.cfg.Shadow {
+				x.step(b.name, VerdictPass, "in shadow: it refuses nobody; it would have refused %d", b.refused.Load())
+				continue
+			}
 			x.step(b.name, VerdictNotAsked, "a guard takes when it is asked; it has refused %d", b.refused.Load())
 		}
 	}

@@ -116,7 +116,11 @@ func newExplained(t *testing.T, seed uint64) *explained {
 		cfg.Scorecard.Rules = append(cfg.Scorecard.Rules, r)
 	}
 	pressures := keyedFunc(func(context.Context) (map[string]float64, error) { return *w.pressed.Load(), nil })
-	hooks := Hooks{Shed: func(_ context.Context, r Refusal) { w.told.Store(r.Err) }}
+	hooks := Hooks{Shed: func(_ context.Context, r Refusal) {
+		if why, ok := errors.AsType[*scorecard.CapError](r.Cause); !ok || why.Rule != "trial" { // which goes on
+			w.told.Store(r.Err)
+		}
+	}}
 	w.c = NewQuiet(t, cfg, WithSignal("lag", &w.lag), WithKeyedSignal("share", pressures), WithHooks(hooks))
 	return w
 }

@@ -27,7 +27,8 @@ const maxGuards = 64
 
 // enterGuards asks the guards, in the order of their names. It returns the one
 // that refuses and what it said; those entered are in e.guards.
-func (c *Controller) enterGuards(e *entry, now time.Time) (*boundGuard, error) {
+func (c *Controller) enterGuards(ctx context.Context, a *ask, now time.Time) (*boundGuard, error) {
+	e := a.e
 	for i := range e.plan.guards {
 		b := &e.plan.guards[i]
 		if !b.binds(e.lane) {
@@ -36,7 +37,11 @@ func (c *Controller) enterGuards(e *entry, now time.Time) (*boundGuard, error) {
 		ok, err := c.enterGuard(b, now, e)
 		if err != nil {
 			b.refused.Add(1)
-			return b, err
+			if !b.cfg.Shadow {
+				return b, err
+			}
+			shed := b.errs.wrap(e.lane, b.name, b.refusal, err, a.rank, e.request.Attempt)
+			c.tellShed(ctx, e.request, shed, err, true) // if it panics, enterSteps undoes
 		}
 		if ok {
 			e.guards |= 1 << i
@@ -100,8 +105,8 @@ func (e *entry) amount(counts string) int64 {
 	return 1
 }
 
-func (g *guard) stats() GuardStats {
-	st := GuardStats{Name: g.name, Refused: g.refused.Load(), Panics: g.panics.Load()}
+func (g *boundGuard) stats() GuardStats {
+	st := GuardStats{Name: g.name, Shadow: g.cfg.Shadow, Refused: g.refused.Load(), Panics: g.panics.Load()}
 	if err := g.broken.Load(); err != nil {
 		st.Err = *err
 	}

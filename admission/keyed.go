@@ -79,7 +79,7 @@ func (c *Controller) stepKeyed(b *boundKeyed, now time.Duration) {
 	}
 	st := KeyedStats{
 		Name: k.name, By: b.by, Setpoint: b.cfg.Setpoint, Stale: !fresh,
-		Pressed: len(actors), Over: k.pid.Over(), Top: topActors(actors),
+		Shadow: b.cfg.Shadow, Pressed: len(actors), Over: k.pid.Over(), Top: topActors(actors),
 	}
 	if r != nil {
 		st.Age = now - r.at
@@ -114,17 +114,22 @@ func (k *keyed) stats() KeyedStats {
 var errPressed error = &ShedError{Reason: ReasonKeyed}
 
 // press asks the keyed signals; it returns the one that sheds the request.
-func (p *plan) press(a *ask, r *Request) *boundKeyed {
+func (c *Controller) press(ctx context.Context, a *ask, r *Request) *boundKeyed {
 	var by *boundKeyed
-	for i := range p.keyed {
-		b := &p.keyed[i]
+	for i := range a.plan.keyed {
+		b := &a.plan.keyed[i]
 		actors := b.pressed.Load()
 		if actors == nil || !b.binds(a.lane) {
 			continue
 		}
 		// Each counts what it is offered, also of what another sheds.
 		actor := (*actors)[actorOf(r, b.by)]
-		if actor != nil && actor.Sheds(a.rank/NumCohorts, keyedHash(r, b.by)) && by == nil {
+		switch {
+		case actor == nil || !actor.Sheds(a.rank/NumCohorts, keyedHash(r, b.by)):
+		case b.cfg.Shadow:
+			b.shed.Add(1)
+			c.tellTrial(ctx, a, r, b.errs.wrap(a.lane, b.name, ReasonKeyed, errPressed, a.rank, r.Attempt), nil)
+		case by == nil:
 			by = b
 		}
 	}

@@ -28,8 +28,9 @@ type lane struct {
 		early  uint64
 	}
 
-	open     atomic.Bool  // the gate sheds nobody: as of the last tick
-	expected atomic.Int64 // core.Expected as of the last tick, nanoseconds
+	lax      atomic.Uint32 // Mode in force
+	open     atomic.Bool   // the gate sheds nobody: as of the last tick
+	expected atomic.Int64  // core.Expected as of the last tick, nanoseconds
 	refusals atomic.Pointer[refusals]
 	costs    atomic.Pointer[map[string]int] // learned ones above 1, by op; nil: none
 
@@ -54,6 +55,8 @@ type entry struct {
 	guards  uint64  // those entered, by their place in the plan
 	plan    *plan   // whose they are
 }
+
+func (l *lane) mode() Mode { return Mode(l.lax.Load()) }
 
 // takeLocked returns an unused entry.
 func (l *lane) takeLocked(c *Controller) *entry {

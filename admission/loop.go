@@ -39,6 +39,7 @@ func (c *Controller) loop() {
 				probing = append(probing, l)
 			}
 		}
+		c.pressed()
 		c.join(probing, now)
 		c.remember(now)
 		if wake < forever {
@@ -153,7 +154,6 @@ func (l *lane) tickLocked(now time.Duration) (ticked bool) {
 func (c *Controller) publish(l *lane, ratio float64, binding string, hint time.Duration) {
 	open := ratio == 0
 	if was := l.open.Swap(open); was != open {
-		c.pressed()
 		c.tellGate(GateEdge{Lane: l.name, Ratio: ratio, Binding: binding})
 	}
 	if t := l.refusals.Load(); t.base != hint || binding != "" && t.binding != binding {
@@ -181,11 +181,15 @@ func (c *Controller) tellGate(g GateEdge) {
 	}
 }
 
-// pressed tells the scorecard whether any lane sheds.
+// pressed tells the scorecard whether any lane sheds. One in shadow presses nobody
+// in the others; where all are, the rules are tried as if they shed.
 func (c *Controller) pressed() {
-	shedding := false
-	for _, l := range c.plan.Load().lanes {
-		shedding = shedding || !l.open.Load()
+	p, shedding := c.plan.Load(), false
+	for _, l := range p.lanes {
+		shedding = shedding || !l.open.Load() && l.mode() == p.cfg.Mode
 	}
-	c.card.SetPressed(shedding)
+	if shedding != c.shedding {
+		c.shedding = shedding
+		c.card.SetPressed(shedding)
+	}
 }

@@ -163,8 +163,9 @@ type Stage interface {
 // call any method of the Controller but Close; those that run on the loop's
 // goroutine must not call Admit or Do either, which may wait for the loop.
 type Hooks struct {
-	// Shed is called for each shed request, on its own goroutine, and in mode
-	// Shadow for each that would have been.
+	// Shed is called for each shed request, on its own goroutine, and in shadow (of
+	// the whole, a lane, a rule or a regulator) for each that would have been; for
+	// one that several would have shed, more than once.
 	Shed func(context.Context, Refusal)
 	// Limit is called on the loop's goroutine when a lane's limit has moved, be
 	// it a probe for a moment. A new config's move is not told.
@@ -178,7 +179,7 @@ type Hooks struct {
 type Refusal struct {
 	Request Request
 	Err     *ShedError
-	Cause   error // what the scorecard or a stage said, if it was they
+	Cause   error // what the scorecard, a guard or a stage said, if it was they
 	Shadow  bool  // it ran all the same
 }
 

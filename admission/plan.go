@@ -58,7 +58,7 @@ func (c *Controller) compile(cfg Config) (*plan, error) {
 	for name, lc := range cfg.Lanes {
 		l := c.existing(name)
 		if l == nil {
-			k, err := core.New(core.Config(lc), c.opts.limits[name])
+			k, err := core.New(lc.core(), c.opts.limits[name])
 			if err != nil {
 				return nil, err
 			}

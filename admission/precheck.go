@@ -20,7 +20,7 @@ func (c *Controller) Precheck(ctx context.Context, r Request) error {
 	}
 	p := c.plan.Load()
 	l := p.lane(r.Lane)
-	if p.cfg.Mode != Enforce || l == nil || ctx.Err() != nil {
+	if l == nil || l.mode() != Enforce || ctx.Err() != nil {
 		return nil
 	}
 	rank := p.rank(&r, c.cohorts.Load())

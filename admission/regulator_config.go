@@ -33,6 +33,12 @@ type RegulatorConfig struct {
 	// Target is what a kind measures against that measures time.
 	Target time.Duration `json:"target,omitempty"`
 
+	// Shadow puts it on trial: it is polled or asked, and its stats tell what it
+	// would ask for, but nobody is shed for it. What it would have refused does not
+	// count as taken. A pressure that shedding would bring down stays where it is, so
+	// that its ratio tells that something would be shed, not how much in the end.
+	Shadow bool `json:"shadow,omitempty"`
+
 	// Lanes it acts on. Empty: all.
 	Lanes []string `json:"lanes,omitempty"`
 	// By is whose name a keyed signal's pressures and a guard go by: tenant,

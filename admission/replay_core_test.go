@@ -45,7 +45,7 @@ func (p *replayInCore) decided(now time.Duration, q *replayed, what string) {
 
 // run returns what was decided and how the lane looked.
 func (p *replayInCore) run(t *testing.T, cfg Config, stream []replayed, end time.Duration) (looks []look) {
-	k, err := core.New(core.Config(cfg.WithDefaults().Lanes[defaultLane]), nil)
+	k, err := core.New(cfg.WithDefaults().Lanes[defaultLane].core(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,7 +6,7 @@ import "context"
 func (c *Controller) gateShed(ctx context.Context, a *ask, r Request) (Ticket, error) {
 	l := a.lane
 	shed := l.refusals.Load().pick(ReasonPriority, a.rank, r.Attempt)
-	t, ghost := Ticket{}, a.plan.cfg.Mode == Shadow
+	t, ghost := Ticket{}, a.ghost
 	if ghost {
 		t = c.unslottedLocked(a, r)
 	}
@@ -29,7 +29,7 @@ func (c *Controller) refuse(ctx context.Context, a *ask, r Request, why Reason, 
 }
 
 func (c *Controller) refused(ctx context.Context, a *ask, r Request, shed *ShedError, cause error) (Ticket, error) {
-	l, ghost := a.lane, a.plan.cfg.Mode == Shadow
+	l, ghost := a.lane, a.ghost
 	t := Ticket{}
 	l.mu.Lock()
 	l.mu.core.Refuse(a.rank, shed.Reason, ghost)
@@ -91,4 +91,17 @@ func (c *Controller) tellShadow(ctx context.Context, r Request, shed *ShedError,
 	c.tellShed(ctx, r, shed, cause, true)
 	told = true
 	return t, nil
+}
+
+// tellTrial tells of a request that a rule or regulator in shadow would have shed,
+// and that goes on. A hook that panics must not keep what it took.
+func (c *Controller) tellTrial(ctx context.Context, a *ask, r *Request, shed *ShedError, cause error) {
+	told := false
+	defer func() {
+		if !told {
+			c.undo(a)
+		}
+	}()
+	c.tellShed(ctx, *r, shed, cause, true)
+	told = true
 }

@@ -79,7 +79,7 @@ func (c *Controller) stepSignals(now time.Duration) (wake time.Duration) {
 	for i := range p.signals {
 		b := &p.signals[i]
 		if now >= b.last+b.cfg.Period {
-			c.stepSignal(b, p.lanes, now)
+			c.stepSignal(b, p, now)
 		}
 		wake = min(wake, b.last+b.cfg.Period)
 	}
@@ -91,7 +91,7 @@ func (c *Controller) stepSignals(now time.Duration) (wake time.Duration) {
 		ratio, who := 0.0, ""
 		for i := range p.signals {
 			b := &p.signals[i]
-			if r := b.pid.Ratio(); r > ratio && b.binds(l) {
+			if r := b.pid.Ratio(); r > ratio && b.binds(l) && !b.cfg.Shadow {
 				ratio, who = r, b.name
 			}
 		}
@@ -107,14 +107,16 @@ func (c *Controller) stepSignals(now time.Duration) (wake time.Duration) {
 
 // stepSignal: without a fresh reading the signal asks for nothing, at once (the
 // loop fails open), unless its config says that it holds what it asked for.
-func (c *Controller) stepSignal(b *boundSignal, lanes map[string]*lane, now time.Duration) {
+func (c *Controller) stepSignal(b *boundSignal, p *plan, now time.Duration) {
 	s, r := b.signal, b.reading.Load()
 	fresh := r.fresh(now, &b.cfg)
 	applied, came := 0.0, uint64(0)
-	for _, l := range lanes {
+	for _, l := range p.lanes {
 		if b.binds(l) {
 			l.mu.Lock()
-			applied = max(applied, l.mu.core.ShedRatio())
+			if l.mode() == p.cfg.Mode { // one in shadow applies nothing, unless all are
+				applied = max(applied, l.mu.core.ShedRatio())
+			}
 			came += l.mu.core.Arrivals()
 			l.mu.Unlock()
 		}
@@ -134,7 +136,8 @@ func (c *Controller) stepSignal(b *boundSignal, lanes map[string]*lane, now time
 	s.last = now
 	s.seen.Lock()
 	st := &s.seen.stats
-	st.Setpoint, st.Stale, st.Ratio, st.Terms = b.cfg.Setpoint, !fresh, s.pid.Ratio(), s.pid.Terms()
+	st.Setpoint, st.Shadow, st.Stale = b.cfg.Setpoint, b.cfg.Shadow, !fresh
+	st.Ratio, st.Terms = s.pid.Ratio(), s.pid.Terms()
 	if r != nil {
 		st.Pressure, st.Age = r.value, now-r.at
 	}

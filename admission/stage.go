@@ -1,8 +1,10 @@
 package admission
 
+import "context"
+
 // enterSteps asks the user's stages, then the guards. On refusal, and on a panic,
 // those entered before are left again and everything taken is given back by undo.
-func (c *Controller) enterSteps(a *ask, r Request) (shed *ShedError, cause error) {
+func (c *Controller) enterSteps(ctx context.Context, a *ask, r Request) (shed *ShedError, cause error) {
 	l := a.lane
 	l.mu.Lock()
 	a.e = l.takeLocked(c)
@@ -23,7 +25,7 @@ func (c *Controller) enterSteps(a *ask, r Request) (shed *ShedError, cause error
 	}
 	if shed == nil && len(a.plan.guards) > 0 {
 		a.now = c.now()
-		b, err := c.enterGuards(e, c.start.Add(a.now))
+		b, err := c.enterGuards(ctx, a, c.start.Add(a.now))
 		if err != nil {
 			shed, cause = b.errs.wrap(l, b.name, b.refusal, err, a.rank, r.Attempt), err
 		}

@@ -29,6 +29,7 @@ type Stats struct {
 // LaneStats is a lane.
 type LaneStats struct {
 	Name string
+	Mode Mode // in force: that of the config or of the lane, whichever sheds less
 
 	Limit    int    // slots there are
 	Inflight int    // slots taken
@@ -71,6 +72,7 @@ type Histogram = core.Histogram
 type SignalStats struct {
 	Name     string
 	Setpoint float64
+	Shadow   bool          // its config says so: what it asks for is not applied
 	Pressure float64       // the last reading
 	Age      time.Duration // of it
 	Stale    bool          // it is too old, or there is none: the signal asks for nothing, unless its config holds
@@ -85,6 +87,7 @@ type KeyedStats struct {
 	Name     string
 	By       string // tenant, caller or key
 	Setpoint float64
+	Shadow   bool          // its config says so: nobody is shed
 	Age      time.Duration // of the last reading
 	Stale    bool          // it is too old, or there is none: nobody is shed, unless the config holds
 	Misses   uint64        // polls without a reading, or with one that is in part none
@@ -105,6 +108,7 @@ type ActorStats struct {
 // GuardStats is a guard.
 type GuardStats struct {
 	Name    string
+	Shadow  bool   // its config says so: nobody is refused
 	Refused uint64 // requests, also those that only would have been
 	Panics  uint64 // of Enter and Exit
 	Err     error  // of the last call, if it panicked
@@ -158,7 +162,7 @@ func (l *lane) stats(now time.Duration) LaneStats {
 	early := l.mu.early
 	l.mu.Unlock()
 	s := LaneStats{
-		Name:  l.name,
+		Name: l.name, Mode: l.mode(),
 		Limit: v.Limit, Inflight: v.Inflight, Peak: v.Peak, Overrun: v.Overrun,
 		LimitWhy: v.LimitState.Why, Probing: v.LimitState.Probing, Resting: v.LimitState.Resting,
 		Baseline: v.LimitState.Baseline, Latency: v.LimitState.Latency, Median: v.Median,

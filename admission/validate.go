@@ -75,6 +75,9 @@ func (c Config) Validate() error {
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.Lanes)) {
 		l, at := c.Lanes[name], fmt.Sprintf("lanes[%q]", name)
+		if l.Mode > Off {
+			v.add(at+".mode", l.Mode, "must be enforce, shadow or off")
+		}
 		v.join(at+".limit", l.Limit.Validate())
 		v.join(at+".queue", l.Queue.Validate())
 		v.join(at+".gate", l.Gate.Validate())

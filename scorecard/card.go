@@ -180,6 +180,9 @@ func (c *Card) try(r *rule, n *counter, limit *int, h *Hold) *CapError {
 			return why
 		}
 		h.over |= 1 << h.n
+		if h.shadowed == nil {
+			h.shadowed = why
+		}
 	}
 	h.counters[h.n] = n
 	h.n++
@@ -188,13 +191,19 @@ func (c *Card) try(r *rule, n *counter, limit *int, h *Hold) *CapError {
 
 // take counts a request that no rule refuses.
 func (c *Card) take(h *Hold) {
+	// What a rule in shadow would refuse takes no place, or the rule would go on to
+	// refuse what it has room for.
+	kept := 0
 	for i, n := range h.counters[:h.n] {
-		n.take()
 		if h.over&(1<<i) != 0 {
-			n.refused++
-			n.ledger.shadowed++
+			n.shadow()
+			continue
 		}
+		n.take()
+		h.counters[kept] = n
+		kept++
 	}
+	h.n = kept
 	if h.n > 0 {
 		h.card = c
 	}

@@ -1,7 +1,6 @@
 package scorecard
 
 import (
-	"cmp"
 	"slices"
 	"strings"
 )
@@ -18,15 +17,44 @@ type Count struct {
 	// Since the rule was first set:
 	Admitted uint64 // requests counted
 	Refused  uint64 // requests refused by this rule
-	Shadowed uint64 // of Admitted, those it would have refused were it not a shadow rule
+	Shadowed uint64 // those that ran, in no counter, since the rule was in shadow, and would have been refused
+
+	// Top are the counters with the most refusals, those in shadow included, 10 at
+	// most, the most first. A value that was idle and forgotten is among them
+	// if it had more than others; what it had before may be missing from its numbers.
+	Top []TenantCount
 }
 
+// topOfRule is how many a rule's count names: enough to see whether it is one
+// tenant whom the rule would meet or all of them.
+const topOfRule = 10
+
 // Counts returns the count of each rule, in the order of the rules, all as of
-// one moment.
+// one moment. Where a rule has refused anybody it looks at every counter for
+// its Top, as [Card.Top] does.
 func (c *Card) Counts() []Count {
+	counts, tops := c.counts()
+	if len(tops) == 0 {
+		return counts
+	}
+	c.look(func(n *counter) {
+		if t := tops[n.ledger]; t != nil {
+			t.add(n)
+		}
+	})
+	for _, t := range tops {
+		counts[t.at].Top = t.named()
+	}
+	return counts
+}
+
+// counts reads the counts of the rules, and what is needed to find the Top of
+// those that refused anybody.
+func (c *Card) counts() ([]Count, map[*ledger]*ruleTop) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	counts := make([]Count, len(c.mu.rules))
+	tops := make(map[*ledger]*ruleTop)
 	for i, r := range c.mu.rules {
 		counts[i] = Count{
 			Rule: r.name, Wild: r.wild != 0, Held: r.held, Distinct: r.distinct,
@@ -35,8 +63,11 @@ func (c *Card) Counts() []Count {
 		if r.wild != 0 {
 			counts[i].OtherHeld = r.common.held
 		}
+		if r.refused+r.shadowed > 0 {
+			tops[r.ledger] = newRuleTop(i, r.gone)
+		}
 	}
-	return counts
+	return counts, tops
 }
 
 const (
@@ -55,72 +86,8 @@ type TenantCount struct {
 	Value string
 
 	Held    int    // requests inflight now
-	Refused uint64 // requests refused or, under a shadow rule, that would have been
+	Refused uint64 // requests refused or, while the rule was in shadow, that would have been
 }
-
-// Top returns the k counters with the most refusals since each began, those
-// with as many by most held, then by rule and value; none for k below 1, and none
-// that counts nothing. It looks at every counter, but lets requests go on in
-// between: it is for people and scrapes, not for every request, and while rules or
-// the bound of tenants change it may miss some.
-func (c *Card) Top(k int) []TenantCount {
-	first := c.first(k)
-	top := make([]TenantCount, len(first))
-	for i, n := range first {
-		top[i] = TenantCount{Rule: n.ledger.name, Value: n.show(), Held: n.held, Refused: n.refused}
-	}
-	return top
-}
-
-// A reading is a counter and what it counted at one moment.
-type reading struct {
-	*counter
-	held    int
-	refused uint64
-}
-
-// order has those first that Top lists first.
-func (r reading) order(than reading) int {
-	if r.refused != than.refused || r.held != than.held {
-		return cmp.Or(cmp.Compare(than.refused, r.refused), cmp.Compare(than.held, r.held))
-	}
-	return cmp.Or(cmp.Compare(r.ledger.name, than.ledger.name), slices.Compare(r.values, than.values))
-}
-
-// first reads all counters and returns the k that come first, in order.
-func (c *Card) first(k int) (top []reading) {
-	look := func(n *counter) {
-		r := reading{n, n.held, n.refused}
-		if r.held == 0 && r.refused == 0 || k < 1 || len(top) == k && r.order(top[k-1]) >= 0 {
-			return
-		}
-		at, twice := slices.BinarySearchFunc(top, r, reading.order)
-		if !twice {
-			top = slices.Insert(top[:min(len(top), k-1)], at, r)
-		}
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for _, r := range c.mu.rules {
-		look(&r.common)
-	}
-	for i := 0; i < len(c.mu.buckets); i++ {
-		if i%stretch == stretch-1 {
-			c.mu.Unlock()
-			c.mu.Lock()
-		}
-		if i < len(c.mu.buckets) {
-			for n := c.mu.buckets[i]; n != nil; n = n.next {
-				look(n)
-			}
-		}
-	}
-	return top
-}
-
-// stretch is how many buckets are looked at while requests wait, some tens of
-// microseconds.
-const stretch = 512
 
 // show returns the values that the counter is for.
 func (n *counter) show() string {

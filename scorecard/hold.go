@@ -9,7 +9,12 @@ type Hold struct {
 	n        int
 	over     uint8 // the bit of each counter whose shadow rule would have refused
 	counters [maxGroups]*counter
+	shadowed *CapError
 }
+
+// Shadowed is the refusal by the first rule in shadow that would have refused the
+// request; nil if none would have.
+func (h *Hold) Shadowed() *CapError { return h.shadowed }
 
 // Release gives the counters back. The first call counts; later ones, also
 // from other goroutines, and those on a zero Hold do nothing. It does not

@@ -1,6 +1,9 @@
 package scorecard
 
-import "hash/fnv"
+import (
+	"hash/fnv"
+	"slices"
+)
 
 // A ledger is what one rule has counted. It lives on when the rules are
 // replaced by some that have a rule of the same identity.
@@ -18,6 +21,8 @@ type ledger struct {
 
 	held                        int // sum over the counters
 	admitted, refused, shadowed uint64
+
+	gone []*counter // forgotten ones that had refusals, the most of them
 }
 
 func newLedger(name string, pattern []term) *ledger {
@@ -44,8 +49,8 @@ type counter struct {
 	ledger  *ledger
 	values  []string // that * stood for, in the order of the pattern
 	held    int
-	refused uint64
-	used    bool // since the previous Sweep
+	refused uint64 // or would have been, in shadow
+	used    bool   // since the previous Sweep
 
 	// In the table:
 	hash uint64
@@ -67,4 +72,34 @@ func (n *counter) giveBack() {
 func (n *counter) refuse() {
 	n.refused++
 	n.ledger.refused++
+}
+
+func (n *counter) shadow() {
+	n.refused++
+	n.ledger.shadowed++
+}
+
+// remember keeps what a counter that is forgotten has refused, so that a tenant
+// who comes and goes can be found in the counts, and no more of them than can be
+// shown: where there is no room the smallest gives way.
+func (l *ledger) remember(n *counter) {
+	if n.refused == 0 {
+		return
+	}
+	least := -1
+	for i, g := range l.gone {
+		if slices.Equal(g.values, n.values) {
+			g.refused += n.refused
+			return
+		}
+		if least < 0 || g.refused < l.gone[least].refused {
+			least = i
+		}
+	}
+	switch n.next = nil; {
+	case len(l.gone) < topOfRule:
+		l.gone = append(l.gone, n)
+	case l.gone[least].refused < n.refused:
+		l.gone[least] = n
+	}
 }

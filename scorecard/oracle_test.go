@@ -68,10 +68,12 @@ func (o *oracle) acquire(tags []Tag) (taken []string, refusedBy string) {
 			}
 			id := o.counter(r, values)
 			o.used[id] = true
-			if o.counts[id] >= o.bound(r, facts["lane"]) && !r.Shadow {
+			switch full := o.counts[id] >= o.bound(r, facts["lane"]); {
+			case full && !r.Shadow:
 				return nil, r.Name
+			case !full:
+				taken = append(taken, id)
 			}
-			taken = append(taken, id)
 			break
 		}
 	}

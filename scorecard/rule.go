@@ -29,8 +29,10 @@ type Rule struct {
 	// both are numbers or both are shares.
 	UnderPressure *Cap `json:"under_pressure,omitempty"`
 
-	// Shadow puts the rule on trial: it counts, and reports what it would have
-	// refused, and refuses nothing.
+	// Shadow puts the rule on trial: it refuses nothing and counts what it would
+	// have refused, see [Count]. Such a request takes no place under the rule, so
+	// that the numbers are those the rule would come to if it were enforced, and
+	// callers came and stayed as they do now.
 	Shadow bool `json:"shadow,omitempty"`
 }
 

@@ -31,7 +31,7 @@ func TestStandings(t *testing.T) {
 	c.SetLimit("", 3)
 	want := []Standing{
 		{Rule: "each", Value: "acme", Held: 1, Cap: Cap{N: 1}, Bound: 1, Pressed: true, Full: true},
-		{Rule: "trial", Value: "write", Held: 1, Shadow: true, Full: true},
+		{Rule: "trial", Value: "write", Shadow: true, Full: true},
 		{Rule: "share", Value: "acme;write", Held: 1, Cap: Cap{Share: 0.5}, Bound: 2},
 	}
 	if got := c.Standings(tags); !reflect.DeepEqual(got, want) {

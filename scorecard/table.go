@@ -138,6 +138,7 @@ func (t *table) keep(from, to int, ok func(*counter) bool) (dropped int) {
 				t.len--
 				n.ledger.distinct--
 				dropped++
+				n.ledger.remember(n)
 			}
 		}
 	}

@@ -43,10 +43,17 @@
 // All of it is said at once, in the order of the file:
 //
 //	spillway.yaml:5:18: lanes["write"].limit.min is "400": must be at most max, 200
-//	spillway.yaml:6:5: lanes["write"].dead_line: unknown field, must be one of limit, queue, gate, deadline, max_cost; did you mean "deadline"?
+//	spillway.yaml:6:5: lanes["write"].dead_line: unknown field, must be one of mode, limit, queue, gate, deadline, max_cost; did you mean "deadline"?
 //
 // Signals, guards and stages that the program brings in are known to [Watch], and to [Load]
 // if [With] tells it of them.
+//
+// # On trial
+//
+// mode: shadow can stand at the top, in a lane, in a rule and in a regulator. What is in
+// shadow sheds nobody and counts whom it would have: for the whole and a lane in their
+// tiers' Shadow, for a rule in Shadowed and Top of its entry in Rules, for a regulator
+// in its entry in Signals, Keyed or Guards of [admission.Stats].
 //
 // # While running
 //

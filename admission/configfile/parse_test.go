@@ -87,7 +87,7 @@ var full = admission.Config{
 			Gate:     admission.GateConfig{Law: "off"},
 			Deadline: 1500 * time.Millisecond, MaxCost: 10,
 		},
-		"off": {Limit: admission.LimitConfig{Fixed: 7}},
+		"off": {Mode: admission.Off, Limit: admission.LimitConfig{Fixed: 7}},
 	},
 	Priorities: admission.PriorityConfig{
 		Default: admission.T4.Priority(), UntrustedMax: admission.T2.Priority(),
@@ -101,7 +101,7 @@ var full = admission.Config{
 	Regulators: map[string]admission.RegulatorConfig{
 		"lag":    {Lanes: []string{"write"}, Setpoint: .8, KP: 1, KI: .2, Period: 200 * time.Millisecond, Timeout: 100 * time.Millisecond, MaxAge: time.Second, OnStale: "hold", HoldFor: time.Minute},
 		"memory": {Kind: "bytes", Limit: 64 << 20, By: "tenant", Counts: "cost"},
-		"hot":    {Kind: "hot-key", Limit: .25, Floor: 10 << 20},
+		"hot":    {Kind: "hot-key", Shadow: true, Limit: .25, Floor: 10 << 20},
 		"sched":  {Kind: "sched-latency", Target: 10 * time.Millisecond},
 	},
 	Stages: map[string]admission.StageConfig{"quota": {Lanes: []string{"write"}}},

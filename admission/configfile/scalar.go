@@ -125,7 +125,7 @@ var (
 			return scalarText{text: admission.Mode(v.Uint()).String(), plain: true}
 		},
 	}
-	ruleMode = scalar{
+	trialMode = scalar{
 		form:  "one of enforce, shadow",
 		known: []string{"enforce", "shadow"},
 		read: func(in scalarText, v reflect.Value) (string, string) {

@@ -50,12 +50,13 @@ var special = map[string]*scalar{
 	"admission.RegulatorConfig.Limit":    &amount,
 	"admission.RegulatorConfig.Floor":    &size,
 	"admission.RegulatorConfig.Setpoint": &ratio,
-	"scorecard.Rule.Shadow":              &ruleMode,
+	"admission.RegulatorConfig.Shadow":   &trialMode,
+	"scorecard.Rule.Shadow":              &trialMode,
 }
 
-// renamed are the fields that a file calls differently from the JSON name: a rule has
-// a mode, as the whole has.
-var renamed = map[string]string{"scorecard.Rule.Shadow": "mode"}
+// renamed are the fields that a file calls differently from the JSON name: a rule and
+// a regulator have a mode, as the whole and a lane have.
+var renamed = map[string]string{"scorecard.Rule.Shadow": "mode", "admission.RegulatorConfig.Shadow": "mode"}
 
 // required are the fields whose zero value is a decision that nobody should take by
 // leaving a line out: a cap of 0 forbids.

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/spillway-go/spillway/admission"
+	"github.com/spillway-go/spillway/scorecard"
 )
 
 // gather asks the controller and names nobody that redact is to hide.
@@ -12,7 +13,7 @@ func gather(ctrl *admission.Controller, redact redactor) report {
 	r := report{
 		At: now, Mode: s.Mode, Closed: s.Closed, Exempt: s.Exempt,
 		Lanes: make([]laneReport, len(s.Lanes)), Signals: []signalReport{}, Keyed: []keyedReport{},
-		Guards: []guardReport{}, Rules: []ruleReport{}, Tenants: []tenantReport{}, Sheds: []shedReport{},
+		Guards: []guardReport{}, Rules: []ruleReport{}, Sheds: []shedReport{},
 		Config: configReport{
 			Version: s.Config.Version, Applied: s.Config.Applied, Refused: s.Config.Refused,
 			Error: text(s.Config.Err), Settings: settings(ctrl.Config(), redact),
@@ -24,7 +25,7 @@ func gather(ctrl *admission.Controller, redact redactor) report {
 	}
 	for _, g := range s.Signals {
 		r.Signals = append(r.Signals, signalReport{
-			Name: g.Name, Setpoint: g.Setpoint, Pressure: g.Pressure, AgeS: g.Age.Seconds(), Stale: g.Stale,
+			Name: g.Name, Shadow: g.Shadow, Setpoint: g.Setpoint, Pressure: g.Pressure, AgeS: g.Age.Seconds(), Stale: g.Stale,
 			Misses: g.Misses, Error: text(g.Err), Ratio: g.Ratio, P: g.Terms.P, I: g.Terms.I, D: g.Terms.D, Out: g.Terms.Out,
 			Points: signalPoints(g.Name, recent.Moments),
 		})
@@ -33,18 +34,27 @@ func gather(ctrl *admission.Controller, redact redactor) report {
 		r.Keyed = append(r.Keyed, keyedOf(k, redact))
 	}
 	for _, g := range s.Guards {
-		r.Guards = append(r.Guards, guardReport{Name: g.Name, Refused: g.Refused, Panics: g.Panics, Error: text(g.Err)})
+		r.Guards = append(r.Guards, guardReport{Name: g.Name, Shadow: g.Shadow, Refused: g.Refused, Panics: g.Panics, Error: text(g.Err)})
 	}
 	for _, c := range s.Rules {
-		r.Rules = append(r.Rules, ruleReport(c))
+		r.Rules = append(r.Rules, ruleReport{
+			Rule: c.Rule, Wild: c.Wild, Held: c.Held, Distinct: c.Distinct, OtherHeld: c.OtherHeld,
+			Admitted: c.Admitted, Refused: c.Refused, Shadowed: c.Shadowed, Top: tenantsOf(c.Top, redact),
+		})
 	}
-	for _, t := range s.Tenants {
-		r.Tenants = append(r.Tenants, tenantReport{Rule: t.Rule, Value: redact.name(t.Value), Held: t.Held, Refused: t.Refused})
-	}
+	r.Tenants = tenantsOf(s.Tenants, redact)
 	for _, e := range recent.Sheds {
 		r.Sheds = append(r.Sheds, shedOf(e, redact))
 	}
 	r.judge()
+	return r
+}
+
+func tenantsOf(top []scorecard.TenantCount, redact redactor) []tenantReport {
+	r := []tenantReport{}
+	for _, t := range top {
+		r = append(r, tenantReport{Rule: t.Rule, Value: redact.name(t.Value), Held: t.Held, Refused: t.Refused})
+	}
 	return r
 }
 
@@ -57,7 +67,7 @@ func text(err error) string {
 
 func keyedOf(k admission.KeyedStats, redact redactor) keyedReport {
 	r := keyedReport{
-		Name: k.Name, By: k.By, Setpoint: k.Setpoint, AgeS: k.Age.Seconds(), Stale: k.Stale, Misses: k.Misses,
+		Name: k.Name, Shadow: k.Shadow, By: k.By, Setpoint: k.Setpoint, AgeS: k.Age.Seconds(), Stale: k.Stale, Misses: k.Misses,
 		Error: redact.text(text(k.Err)), Pressed: k.Pressed, Over: k.Over, Shed: k.Shed, Top: []actorReport{},
 	}
 	for _, a := range k.Top {
@@ -80,7 +90,7 @@ func shedOf(e admission.ShedSample, redact redactor) shedReport {
 
 func laneOf(l *admission.LaneStats) laneReport {
 	r := laneReport{
-		Name: l.Name, Limit: l.Limit, Inflight: l.Inflight, Peak: l.Peak, Overrun: l.Overrun,
+		Name: l.Name, Mode: l.Mode, Limit: l.Limit, Inflight: l.Inflight, Peak: l.Peak, Overrun: l.Overrun,
 		LimitWhy: l.LimitWhy, Probing: l.Probing, Resting: l.Resting,
 		BaselineS: l.Baseline.Seconds(), LatencyS: l.Latency.Seconds(), MedianS: l.Median.Seconds(),
 		OldestWaiterS: l.OldestWaiter.Seconds(), QueueCapacity: l.QueueCapacity, QueueMode: l.QueueMode, Pressure: l.Pressure,

@@ -26,7 +26,8 @@ type report struct {
 }
 
 type laneReport struct {
-	Name string `json:"name"`
+	Name string         `json:"name"`
+	Mode admission.Mode `json:"mode"`
 
 	Limit     int     `json:"limit"`
 	Inflight  int     `json:"inflight"`
@@ -104,6 +105,7 @@ type point struct {
 
 type signalReport struct {
 	Name     string        `json:"name"`
+	Shadow   bool          `json:"shadow"`
 	Setpoint float64       `json:"setpoint"`
 	Pressure float64       `json:"pressure"`
 	AgeS     float64       `json:"age_s"`
@@ -127,6 +129,7 @@ type signalPoint struct {
 
 type keyedReport struct {
 	Name     string        `json:"name"`
+	Shadow   bool          `json:"shadow"`
 	By       string        `json:"by"`
 	Setpoint float64       `json:"setpoint"`
 	AgeS     float64       `json:"age_s"`
@@ -147,6 +150,7 @@ type actorReport struct {
 
 type guardReport struct {
 	Name    string `json:"name"`
+	Shadow  bool   `json:"shadow"`
 	Refused uint64 `json:"refused"`
 	Panics  uint64 `json:"panics"`
 	Error   string `json:"error"`
@@ -161,6 +165,8 @@ type ruleReport struct {
 	Admitted  uint64 `json:"admitted"`
 	Refused   uint64 `json:"refused"`
 	Shadowed  uint64 `json:"shadowed"`
+
+	Top []tenantReport `json:"top"`
 }
 
 type tenantReport struct {

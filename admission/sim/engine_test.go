@@ -85,7 +85,7 @@ func TestAccounting(t *testing.T) {
 					s.MeasureFromS, s.DurationS = 0, 8
 					cfg := admission.Config{Lanes: map[string]admission.LaneConfig{"default": {Limit: pid.LimitConfig{Fixed: limit}}}}.WithDefaults().Lanes["default"]
 					cfg.Queue.Law = law
-					lane, err := core.New(core.Config(cfg), nil)
+					lane, err := core.New(coreOf(cfg), nil)
 					if err != nil {
 						t.Fatal(err)
 					}

@@ -30,7 +30,7 @@ func TestB10BaselineDoesNotDriftUp(t *testing.T) {
 	cfg := admission.Config{Lanes: map[string]admission.LaneConfig{defaultLane: {
 		Limit: pid.LimitConfig{Min: 1, Max: 1000, Initial: 20}, Queue: codel.Config{Capacity: 200},
 	}}}
-	lane, err := core.New(core.Config(cfg.WithDefaults().Lanes[defaultLane]), nil)
+	lane, err := core.New(coreOf(cfg.WithDefaults().Lanes[defaultLane]), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -63,6 +63,11 @@ func laneOf(cfg admission.Config, s *Scenario) (name string, l admission.LaneCon
 	return name, l, nil
 }
 
+// coreOf is what the lane itself goes by.
+func coreOf(l admission.LaneConfig) core.Config {
+	return core.Config{Limit: l.Limit, Queue: l.Queue, Gate: l.Gate, Deadline: l.Deadline, MaxCost: l.MaxCost}
+}
+
 // unlimited is the limit of a lane that is off.
 const unlimited = 1_000_000
 
@@ -107,7 +112,7 @@ func (f Front) RunLaw(cfg admission.Config, s Scenario, law pid.Limit) (Report, 
 			lc.Deadline = s.patience()
 		}
 	}
-	lane, err := core.New(core.Config(lc), law)
+	lane, err := core.New(coreOf(lc), law)
 	if err != nil {
 		return Report{}, err
 	}
