@@ -41,14 +41,15 @@ var arrows = map[string]struct {
 	"admission/internal/core": {[]string{"codel", "pid", "scorecard"}, "only pure leaves: the simulator runs it in virtual time"},
 	"admission":               {with(leaves, "admission/internal/core"), "a decision needs no transport, file format or metrics library"},
 
-	"admission/sim":           {with(surface, "admission/internal/core", "go.yaml.in/yaml/v4"), "drives the core, reads scenarios"},
-	"admission/sim/peers":     {[]string{"pid"}, "laws to compare with, apart from what a service links"},
-	"admission/configfile":    {with(surface, "go.yaml.in/yaml/v4", "github.com/fsnotify/fsnotify"), "reads and watches a file"},
-	"admission/promadmission": {with(surface, "github.com/prometheus/client_golang/prometheus", "github.com/prometheus/client_model/go"), "reads a controller's statistics"},
-	"admission/oteladmission": {with(surface, "go.opentelemetry.io/otel"), "only the API: which SDK is its user's choice"},
-	"admission/debug":         {surface, "a page about a controller needs only the controller"},
-	"httpmw":                  {with(surface, "github.com/felixge/httpsnoop"), "wraps a ResponseWriter and keeps its optional interfaces"},
-	"grpcmw":                  {with(surface, "google.golang.org/grpc", "google.golang.org/genproto/googleapis/rpc", "google.golang.org/protobuf"), "interceptors, with error details"},
+	"admission/sim":            {with(surface, "admission/internal/core", "go.yaml.in/yaml/v4"), "drives the core, reads scenarios"},
+	"admission/sim/peers":      {[]string{"pid"}, "laws to compare with, apart from what a service links"},
+	"admission/configfile":     {with(surface, "go.yaml.in/yaml/v4", "github.com/fsnotify/fsnotify"), "reads and watches a file"},
+	"admission/internal/facts": {surface, "what monitoring systems are told, apart from how each is told"},
+	"admission/promadmission":  {with(surface, "admission/internal/facts", "github.com/prometheus/client_golang/prometheus", "github.com/prometheus/client_model/go"), "reads a controller's statistics"},
+	"admission/oteladmission":  {with(surface, "admission/internal/facts", "go.opentelemetry.io/otel"), "only the API: which SDK is its user's choice"},
+	"admission/debug":          {surface, "a page about a controller needs only the controller"},
+	"httpmw":                   {with(surface, "github.com/felixge/httpsnoop"), "wraps a ResponseWriter and keeps its optional interfaces"},
+	"grpcmw":                   {with(surface, "google.golang.org/grpc", "google.golang.org/genproto/googleapis/rpc", "google.golang.org/protobuf"), "interceptors, with error details"},
 }
 
 // fenced lists what not even a test outside it may import; other packages are open to tests,

@@ -90,11 +90,11 @@ func classic(h *admission.Histogram) map[float64]uint64 {
 	return buckets
 }
 
-// histogram sends one as both, so that servers of every age can read it.
-func (e emitter) histogram(desc *prometheus.Desc, h *admission.Histogram, lane string) {
+// newHistogram makes one of both, so that servers of every age can read it.
+func newHistogram(desc *prometheus.Desc, h *admission.Histogram, lane string) histogram {
 	buckets, zero := native(h)
 	count, sum, lane := h.Total(), h.Sum.Seconds(), valid(lane)
-	e.out <- histogram{
+	return histogram{
 		native:  prometheus.MustNewConstNativeHistogram(desc, count, sum, buckets, nil, zero, schema, zeroThreshold, time.Time{}, lane),
 		classic: prometheus.MustNewConstHistogram(desc, count, sum, classic(h), lane),
 	}

@@ -8,18 +8,15 @@ import (
 
 	dto "github.com/prometheus/client_model/go"
 
-	"github.com/prometheus/client_golang/prometheus"
-
 	"github.com/spillway-go/spillway/admission"
+	"github.com/spillway-go/spillway/admission/internal/facts"
 )
 
 // written is what a scrape gets of h.
 func written(t *testing.T, h *admission.Histogram) *dto.Histogram {
 	t.Helper()
-	out := make(chan prometheus.Metric, 1)
-	emitter{out: out}.histogram(newMetrics("test").wait, h, "default")
 	var m dto.Metric
-	if err := (<-out).Write(&m); err != nil {
+	if err := newHistogram(describe("test")[facts.Wait], h, "default").Write(&m); err != nil {
 		t.Fatal(err)
 	}
 	return m.Histogram

@@ -3,7 +3,6 @@ package promadmission
 import (
 	"sync"
 
-	"github.com/spillway-go/spillway/admission"
 	"github.com/spillway-go/spillway/scorecard"
 )
 
@@ -12,29 +11,6 @@ const (
 	otherBucket  = "(other)" // as the scorecard has it: beyond its max_tenants
 	longestName  = 64        // bytes of a tenant's name that are shown
 )
-
-func (c *Collector) rules(e emitter, rules []scorecard.Count) {
-	m := c.metrics
-	for i := range rules {
-		r := &rules[i]
-		e.put(m.ruleInflight, float64(r.Held), r.Rule)
-		e.put(m.ruleValues, float64(r.Distinct), r.Rule)
-		e.put(m.ruleAdmitted, float64(r.Admitted), r.Rule)
-		e.put(m.ruleShed, float64(r.Refused), r.Rule)
-		e.put(m.ruleShadow, float64(r.Shadowed), r.Rule)
-	}
-}
-
-func (c *Collector) tenants(e emitter, s admission.Stats) {
-	if c.others.k == 0 {
-		return
-	}
-	m := c.metrics
-	for _, t := range c.others.split(s.Rules, s.Tenants) {
-		e.put(m.tenantInflight, float64(t.Held), t.Rule, t.Value)
-		e.put(m.tenantShed, float64(t.Refused), t.Rule, t.Value)
-	}
-}
 
 // others keeps what was refused of tenants that are not shown, a number that must
 // only grow though the rest of the rule's sum does not: it falls when a tenant
@@ -57,6 +33,9 @@ func newOthers(k int) *others { return &others{k: k, rules: map[string]*otherOf{
 // split returns the tenants to show and one for the others of each rule. Rules
 // that are gone are forgotten.
 func (o *others) split(rules []scorecard.Count, top []scorecard.TenantCount) (show []scorecard.TenantCount) {
+	if o.k == 0 {
+		return nil
+	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	names := o.named(top)
