@@ -189,9 +189,9 @@ func (c *Controller) arrive(ctx context.Context, a *ask, r Request, wait bool) (
 		if state == core.Refused {
 			return c.tellShadow(ctx, r, l.refusals.Load().pick(reason, a.rank, r.Attempt), nil, t)
 		}
-		return t, nil
+		return c.tellAdmit(ctx, t), nil
 	case state == core.Running:
-		return Ticket{e: e, gen: e.gen.Load()}, nil
+		return c.tellAdmit(ctx, Ticket{e: e, gen: e.gen.Load()}), nil
 	case state == core.Waiting:
 		return c.wait(ctx, e, r)
 	}

@@ -186,7 +186,7 @@ func (x *explainer) valid() {
 	x.rank = x.plan.rank(r, x.c.cohorts.Load())
 	x.cost = x.lane.cost(r)
 	r.Lane, r.Cost = x.lane.name, x.cost
-	r.Priority = NewPriority(Tier(x.rank/NumCohorts), x.rank%NumCohorts)
+	r.Priority = priorityOf(x.rank)
 	whose := "its own"
 	if !named {
 		whose = "by its caller's entry or the default"

@@ -75,7 +75,7 @@ func (x *explainer) gate(p *core.Prospect) {
 		x.step("gate", VerdictPass, "it is open")
 		return
 	}
-	at := NewPriority(Tier(p.Threshold/NumCohorts), p.Threshold%NumCohorts)
+	at := priorityOf(p.Threshold)
 	why, args := "shed ratio %.3g, asked for by %s: sheds what is worse than %v, and %.3g of this rank", []any{p.Ratio, p.Binding, at, p.Share}
 	if p.Room {
 		why += "; slots are free, only what signals ask for is shed"

@@ -163,6 +163,10 @@ type Stage interface {
 // call any method of the Controller but Close; those that run on the loop's
 // goroutine must not call Admit or Do either, which may wait for the loop.
 type Hooks struct {
+	// Admit is called for each admitted request, on its own goroutine, before
+	// Admit, TryAdmit or Do goes on; not for exempt ones, nor for those that the mode
+	// Shadow of the whole or a lane would have shed, of which Shed is told.
+	Admit func(context.Context, Admission)
 	// Shed is called for each shed request, on its own goroutine, and in shadow (of
 	// the whole, a lane, a rule or a regulator) for each that would have been; for
 	// one that several would have shed, more than once.
@@ -175,12 +179,20 @@ type Hooks struct {
 	Gate func(GateEdge)
 }
 
+// Admission is one admitted request.
+type Admission struct {
+	Lane     string
+	Priority Priority      // in force, also where the request named none
+	Waited   time.Duration // in the queue
+}
+
 // Refusal is one shed request.
 type Refusal struct {
-	Request Request
-	Err     *ShedError
-	Cause   error // what the scorecard, a guard or a stage said, if it was they
-	Shadow  bool  // it ran all the same
+	Request  Request
+	Priority Priority // in force, also where the request named none
+	Err      *ShedError
+	Cause    error // what the scorecard, a guard or a stage said, if it was they
+	Shadow   bool  // it ran all the same
 }
 
 // LimitMove says how a limit moved and why.

@@ -196,14 +196,13 @@ func (s *shedSamples) wants(why Reason) bool {
 	return room.Load() > 0 && room.Add(-1) >= 0
 }
 
-func (s *shedSamples) take(at time.Time, r *Request, rank int, err *ShedError, cause error, shadow bool) {
+func (s *shedSamples) take(at time.Time, r *Request, priority Priority, err *ShedError, cause error, shadow bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	n := &s.mu.taken[err.Reason]
 	k := &s.mu.rings[err.Reason][*n%shedsKept]
 	*n++
-	k.at, k.err, k.cause, k.shadow = at, err, cause, shadow
-	k.priority = NewPriority(Tier(rank/NumCohorts), rank%NumCohorts)
+	k.at, k.err, k.cause, k.shadow, k.priority = at, err, cause, shadow, priority
 	k.tenant.set(r.Tenant)
 	k.caller.set(r.Caller)
 	k.op.set(r.Op)

@@ -70,24 +70,42 @@ func (c *Controller) undo(a *ask) {
 }
 
 func (c *Controller) tellShed(ctx context.Context, r Request, shed *ShedError, cause error, shadow bool) {
-	if c.sheds.wants(shed.Reason) {
-		p := c.plan.Load()
-		c.sheds.take(c.start.Add(c.now()), &r, p.rank(&r, c.cohorts.Load()), shed, cause, shadow)
+	sample, hook := c.sheds.wants(shed.Reason), c.opts.hooks.Shed
+	if !sample && hook == nil {
+		return
 	}
-	if c.opts.hooks.Shed != nil {
-		c.opts.hooks.Shed(ctx, Refusal{Request: r, Err: shed, Cause: cause, Shadow: shadow})
+	priority := priorityOf(c.plan.Load().rank(&r, c.cohorts.Load()))
+	if sample {
+		c.sheds.take(c.start.Add(c.now()), &r, priority, shed, cause, shadow)
+	}
+	if hook != nil {
+		hook(ctx, Refusal{Request: r, Priority: priority, Err: shed, Cause: cause, Shadow: shadow})
 	}
 }
 
-// tellShadow tells of a request that would have been shed and runs with t,
-// which a hook that panics must not keep.
+func priorityOf(rank int) Priority {
+	return NewPriority(Tier(rank/NumCohorts), rank%NumCohorts)
+}
+
+// tellAdmit tells of a request that was admitted, and returns its ticket.
+func (c *Controller) tellAdmit(ctx context.Context, t Ticket) Ticket {
+	if c.opts.hooks.Admit != nil {
+		c.callAdmit(ctx, t)
+	}
+	return t
+}
+
+func (c *Controller) callAdmit(ctx context.Context, t Ticket) {
+	told := false
+	defer t.releaseUnless(&told)
+	c.opts.hooks.Admit(ctx, Admission{Lane: t.e.lane.name, Priority: priorityOf(t.e.call.Rank), Waited: t.waited})
+	told = true
+}
+
+// tellShadow tells of a request that would have been shed and runs with t.
 func (c *Controller) tellShadow(ctx context.Context, r Request, shed *ShedError, cause error, t Ticket) (Ticket, error) {
 	told := false
-	defer func() {
-		if !told {
-			t.Release(Ignore)
-		}
-	}()
+	defer t.releaseUnless(&told)
 	c.tellShed(ctx, r, shed, cause, true)
 	told = true
 	return t, nil
@@ -104,4 +122,11 @@ func (c *Controller) tellTrial(ctx context.Context, a *ask, r *Request, shed *Sh
 	}()
 	c.tellShed(ctx, *r, shed, cause, true)
 	told = true
+}
+
+// releaseUnless is deferred around a hook, which must not keep a ticket by a panic.
+func (t Ticket) releaseUnless(told *bool) {
+	if !*told {
+		t.Release(Ignore)
+	}
 }

@@ -175,7 +175,7 @@ func (l *lane) stats(now time.Duration) LaneStats {
 		s.OldestWaiter = max(s.OldestWaiter, age)
 	}
 	if v.Threshold < core.NumRanks {
-		s.Threshold = NewPriority(Tier(v.Threshold/NumCohorts), v.Threshold%NumCohorts)
+		s.Threshold = priorityOf(v.Threshold)
 	}
 	return s
 }

@@ -23,7 +23,7 @@ func (c *Controller) wait(ctx context.Context, e *entry, r Request) (Ticket, err
 	l := e.lane
 	if e.call.State == core.Running {
 		if ctx.Err() == nil {
-			return Ticket{e: e, gen: e.gen.Load(), waited: e.call.Waited()}, nil
+			return c.tellAdmit(ctx, Ticket{e: e, gen: e.gen.Load(), waited: e.call.Waited()}), nil
 		}
 		c.leave(e, core.Running)
 		c.drop(e)
