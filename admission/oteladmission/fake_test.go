@@ -170,7 +170,7 @@ type span struct {
 func (s *span) IsRecording() bool { return s.records }
 func (s *span) SetAttributes(kv ...attribute.KeyValue) {
 	for _, a := range kv {
-		s.attributes[string(a.Key)] = a.Value.Emit()
+		s.attributes[string(a.Key)] = a.Value.String()
 	}
 }
 func (s *span) AddEvent(name string, _ ...trace.EventOption) { s.events = append(s.events, name) }

@@ -178,7 +178,8 @@ func TestSpans(t *testing.T) {
 			t.Fatal("admitted")
 		}
 		check(at, "Error shed: limit", "admission.shed", map[string]string{
-			"admission.decision": "shed", "admission.reason": "limit", "admission.stage": "limit"})
+			"admission.decision": "shed", "admission.reason": "limit", "admission.stage": "limit",
+		})
 		held.Release(admission.Success)
 
 		cfg := pinned(1)
@@ -190,7 +191,8 @@ func TestSpans(t *testing.T) {
 		ctx, at = spanContext(t.Context(), true)
 		second, _ := c.TryAdmit(ctx, r)
 		check(at, "", "admission.shadow_shed", map[string]string{
-			"admission.decision": "admitted", "admission.reason": "limit", "admission.stage": "limit"})
+			"admission.decision": "admitted", "admission.reason": "limit", "admission.stage": "limit",
+		})
 		first.Release(admission.Success)
 		second.Release(admission.Success)
 		if told != 6 {
