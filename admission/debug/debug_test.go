@@ -240,8 +240,8 @@ func TestManyWhoLookShareAReport(t *testing.T) {
 
 func TestLookingWhileRequestsCome(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		cfg, lag := laggard()
-		ctrl := newController(t, cfg, lag)
+		ctrl := laggard(t)
+		cfg := ctrl.Config()
 		h := Handler(ctrl)
 		var wg sync.WaitGroup
 		for i := range 8 {

@@ -69,7 +69,7 @@
 //	  scorecard.rules[0]       each tenant: tenant:* = 2  (not set)
 //	  regulators.lag.lanes[0]  write                      (not set)
 //	  regulators.lag.setpoint  0.8                        (1)
-//	  regulators.lag.ki        0.7                        (1.4)
+//	  regulators.lag.ki        0.3                        (1.4)
 //
 // In every format characters that no terminal should be sent are escaped as in Go.
 //

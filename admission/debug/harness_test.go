@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -18,25 +19,33 @@ import (
 // markup is a tenant who would like to be more than text, and colour a terminal.
 const markup = "<script>alert(1)</script><b onclick='x()'>\"&\x1b[31m"
 
-// laggard is a config of a lane whose follower lags: above its setpoint until about
-// half is shed, then at it.
-func laggard() (admission.Config, admission.Option) {
-	begin := time.Now()
+// laggard returns a controller whose lane write has a follower that lags: above its
+// setpoint until about half is shed, then all but at it.
+func laggard(t *testing.T) *admission.Controller {
+	t.Helper()
+	var ctrl atomic.Pointer[admission.Controller]
+	enough := false // the poller's
 	lag := func(context.Context) (float64, error) {
-		if time.Since(begin) < 1500*time.Millisecond {
-			return 1.4, nil
+		if c := ctrl.Load(); c != nil {
+			l, _ := c.Stats().Lane("write")
+			enough = enough || l.ShedRatio > 0.45
 		}
-		return 0.81, nil
+		if enough {
+			return 0.81, nil
+		}
+		return 1.4, nil
 	}
-	return admission.Config{
+	c := newController(t, admission.Config{
 		Lanes: map[string]admission.LaneConfig{"write": {Limit: admission.LimitConfig{Fixed: 20}}},
 		Regulators: map[string]admission.RegulatorConfig{
-			"lag": {Setpoint: 0.8, KI: 0.7, Lanes: []string{"write"}},
+			"lag": {Setpoint: 0.8, KI: 0.3, Lanes: []string{"write"}}, // slow, so that it stops between t5 and t1
 		},
 		Scorecard: admission.ScorecardConfig{Rules: []scorecard.Rule{
 			{Name: "each tenant", Match: "tenant:*", Cap: scorecard.Cap{N: 2}},
 		}},
-	}, admission.WithSignal("lag", regulators.Func(lag))
+	}, admission.WithSignal("lag", regulators.Func(lag)))
+	ctrl.Store(c)
+	return c
 }
 
 // newController is closed, and found quiet, when the test ends.
@@ -87,8 +96,7 @@ func drive(ctrl *admission.Controller, d time.Duration) {
 // inOverload calls look while the laggard sheds.
 func inOverload(t *testing.T, look func(t *testing.T, ctrl *admission.Controller)) {
 	synctest.Test(t, func(t *testing.T) {
-		cfg, lag := laggard()
-		ctrl := newController(t, cfg, lag)
+		ctrl := laggard(t)
 		time.Sleep(10 * time.Millisecond)
 		drive(ctrl, 12*time.Second)
 		look(t, ctrl)
