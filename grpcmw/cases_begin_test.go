@@ -57,7 +57,7 @@ func TestCallsThatNeverBegin(t *testing.T) {
 			}
 		}
 	}
-	spread(10_000/scale, func(i int) {
+	spread(5000/scale, func(i int) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Duration(i%20)*100*time.Microsecond)
 		defer cancel()
 		ask(ctx, client)

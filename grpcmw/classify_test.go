@@ -137,6 +137,7 @@ func TestMetadataIsBelievedOfTheTrustedOnly(t *testing.T) {
 		"attempt 0":                {all, trust, []string{"x-envoy-attempt-count", "0"}, none},
 		"negative attempt":         {all, trust, []string{"x-envoy-attempt-count", "-3"}, none},
 		"absurd attempt":           {all, trust, []string{"x-envoy-attempt-count", "99999999999999999999"}, none},
+		"attempts past an int":     {all, trust, []string{"x-envoy-attempt-count", "9223372036854775809"}, none},
 		"gRPC's own attempts":      {all, trust, []string{"grpc-previous-rpc-attempts", "2"}, admission.Request{Attempt: 2}},
 		"a stranger's attempts":    {all, nobody, []string{"grpc-previous-rpc-attempts", "2"}, none},
 		"baggage":                  {all, trust, []string{"baggage", "a=b;p=1, admission.tenant = ac%20me ,admission.priority=t1/7"}, admission.Request{Priority: full.Priority, Tenant: "ac me"}},

@@ -55,7 +55,7 @@ func (s *server) refusal(ctx context.Context, method string, err error) (*admiss
 func (s *server) pushback(ctx context.Context, shed *admission.ShedError) metadata.MD {
 	code, _ := meaning(shed.Reason)
 	switch {
-	case shed.RetryAfter == 0 || shed.Reason == admission.ReasonDeadline:
+	case shed.RetryAfter == 0:
 		return nil
 	case shed.RetryAfter < 0 || retried(ctx):
 		return doNotRetry

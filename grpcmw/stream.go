@@ -110,9 +110,7 @@ func (s *serverStream) RecvMsg(m any) error {
 		if !ok || s.policy == MessagesRefuse || shed.Reason == admission.ReasonClosed || shed.Reason == admission.ReasonDeadline {
 			return s.refuse(err)
 		}
-		if !pause(s.ctx, shed.RetryAfter) {
-			return s.refuse(context.Cause(s.ctx))
-		}
+		pause(s.ctx, shed.RetryAfter)
 	}
 }
 
@@ -128,9 +126,9 @@ func (s *serverStream) refuse(err error) error {
 }
 
 // pause waits as long as a hint says, a second if it says nothing: a message of a
-// low tier is told never to come again, but its stream is still there. False if
-// ctx ended first.
-func pause(ctx context.Context, hint time.Duration) bool {
+// low tier is told never to come again, but its stream is still there. It ends
+// early with ctx, of which the next try hears.
+func pause(ctx context.Context, hint time.Duration) {
 	if hint <= 0 {
 		hint = time.Second
 	}
@@ -138,8 +136,6 @@ func pause(ctx context.Context, hint time.Duration) bool {
 	defer t.Stop()
 	select {
 	case <-t.C:
-		return true
 	case <-ctx.Done():
-		return false
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	testgrpc "google.golang.org/grpc/interop/grpc_testing"
+	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
 
 	"github.com/spillway-go/spillway/admission"
@@ -65,6 +66,20 @@ func TestTapDoesNotReadTheMessage(t *testing.T) {
 	_ = ctrl.Close()
 	if r := invoke(); r.code != codes.Unavailable || r.reason != "CLOSED" {
 		t.Errorf("rubbish that is shed: %+v", r)
+	}
+}
+
+// What is exempt passes the tap as well, and calls of any kind a nil controller.
+func TestTapLetsPass(t *testing.T) {
+	shut := control(t, admission.Config{})
+	_ = shut.Close()
+	for name, client := range map[string]testgrpc.TestServiceClient{
+		"exempt": pair(t, shut, grpcmw.Config{Tap: onlyUnary, Exempt: onlyUnary}, &service{}),
+		"nil":    pair(t, nil, grpcmw.Config{Tap: onlyUnary, LoadReports: true, Metadata: grpcmw.Metadata{Priority: "x-priority"}}, &service{}),
+	} {
+		if r := ask(metadata.AppendToOutgoingContext(t.Context(), "x-priority", "t5"), client); r.code != codes.OK {
+			t.Errorf("%s: %+v", name, r)
+		}
 	}
 }
 
