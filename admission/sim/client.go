@@ -16,6 +16,10 @@ func (e *engine) ask(r request) {
 	a.began, a.due, a.asking = e.now, e.now+r.patience, true
 	a.call.Rank, a.call.Deadline = r.rank, a.due
 	e.tally.asked(a)
+	if e.ghosts {
+		e.haunt(a)
+		return
+	}
 	switch {
 	case e.expected >= r.patience:
 		// The controller's own check, by what the last tick published.
@@ -36,6 +40,22 @@ func (e *engine) ask(r request) {
 		}
 		e.settled()
 	}
+}
+
+// haunt runs an attempt as the controller does in shadow.
+func (e *engine) haunt(a *attempt) {
+	a.call.Ghost = true
+	switch {
+	case e.expected >= a.patience:
+		e.lane.Refuse(a.rank, core.ReasonDeadline, true)
+		e.lane.Unslotted(&a.call)
+	case e.lane.Offer(a.rank, a.hash, true):
+		e.lane.Unslotted(&a.call)
+	default:
+		e.lane.Arrive(e.now, &a.call, e.chance.uniform(), true)
+	}
+	e.serve(a)
+	e.events.push(int64(a.due), event{giveUp, a, a.gen})
 }
 
 // settled tells the attempts that were settled while they waited.
@@ -71,7 +91,7 @@ func (e *engine) answer(a *attempt) {
 func (e *engine) giveUp(a *attempt) {
 	a.asking = false
 	switch {
-	case a.call.State == core.Waiting:
+	case a.call.State == core.Waiting && !a.slot:
 		e.lane.Leave(e.now, &a.call)
 		e.tally.died(a)
 		e.tally.left(a)

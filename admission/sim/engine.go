@@ -19,6 +19,7 @@ type engine struct {
 	log      []Logged // in place of arrivals: those still to come
 	tally    *tally
 	blind    bool // nothing is refused for what it would take
+	ghosts   bool // everything runs, whatever the lane decides
 
 	events  heap[int64, event]
 	arrival time.Duration // the next of the open loop

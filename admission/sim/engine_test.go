@@ -192,9 +192,9 @@ func TestOff(t *testing.T) {
 }
 
 func TestRunErrors(t *testing.T) {
-	_, err := Run(admission.Config{Mode: admission.Shadow, Scorecard: admission.ScorecardConfig{MaxTenants: -1}}, Scenario{})
+	_, err := Run(admission.Config{Mode: 3, Scorecard: admission.ScorecardConfig{MaxTenants: -1}}, Scenario{})
 	for _, want := range []string{
-		"sim: mode is shadow: must be enforce or off",
+		"admission: mode is mode(3): must be enforce, shadow or off",
 		"admission: scorecard.max_tenants is -1",
 		"sim: duration_s is 0",
 	} {

@@ -32,6 +32,7 @@ type Report struct {
 	Late     uint64 // admitted, but their clients gave up
 	Left     uint64 // their clients gave up while they waited
 	Shed     [admission.NumReasons]uint64
+	Shadow   [admission.NumReasons]uint64 // of those that ran in mode shadow: would have been shed
 	Tiers    [admission.NumTiers]TierReport
 
 	P50, P99, P999 time.Duration // latency of the admitted
@@ -63,7 +64,7 @@ type Report struct {
 type TierReport struct {
 	Requests, Attempts, Good, Tight, Late, Left uint64
 
-	Shed          [admission.NumReasons]uint64
+	Shed, Shadow  [admission.NumReasons]uint64
 	P50, P90, P99 time.Duration // latency of the admitted
 }
 
@@ -86,7 +87,7 @@ func (t *tally) report(s *Scenario) Report {
 		l := &tier.latency
 		r.Tiers[i] = TierReport{
 			Requests: tier.requests, Attempts: tier.attempts, Good: tier.good, Tight: tier.tight,
-			Late: tier.late, Left: tier.left, Shed: tier.shed,
+			Late: tier.late, Left: tier.left, Shed: tier.shed, Shadow: t.shadow[i],
 			P50: l.quantile(0.5), P90: l.quantile(0.9), P99: l.quantile(0.99),
 		}
 		all.merge(l)
@@ -98,6 +99,7 @@ func (t *tally) report(s *Scenario) Report {
 		tight += tier.tight
 		for why, n := range tier.shed {
 			r.Shed[why] += n
+			r.Shadow[why] += t.shadow[i][why]
 		}
 	}
 	r.P50, r.P99, r.P999 = all.quantile(0.5), all.quantile(0.99), all.quantile(0.999)

@@ -71,9 +71,9 @@ func coreOf(l admission.LaneConfig) core.Config {
 // unlimited is the limit of a lane that is off.
 const unlimited = 1_000_000
 
-// Run simulates s in front of its lane of cfg. Mode off runs without
-// lane; mode shadow is an error, as are what [admission.Config.Validate] and
-// [Scenario.Validate] find. It blocks until the run is over, about a second for
+// Run simulates s in front of its lane of cfg. Mode off runs without lane, mode
+// shadow lets everything run and counts what would have been shed. What
+// [admission.Config.Validate] and [Scenario.Validate] find is an error. It blocks until the run is over, about a second for
 // a million requests, and starts no goroutine; several runs may go on at once.
 func (f Front) Run(cfg admission.Config, s Scenario) (Report, error) {
 	return f.RunLaw(cfg, s, nil)
@@ -85,14 +85,11 @@ func (f Front) Run(cfg admission.Config, s Scenario) (Report, error) {
 // off has no limit: law is then not used.
 func (f Front) RunLaw(cfg admission.Config, s Scenario, law pid.Limit) (Report, error) {
 	err := errors.Join(cfg.Validate(), s.Validate())
-	if cfg.Mode == admission.Shadow {
-		err = errors.Join(err, fmt.Errorf("sim: mode is %v: must be enforce or off", cfg.Mode))
-	}
 	if err != nil {
 		return Report{}, err
 	}
-	off := cfg.Mode == admission.Off
 	name, lc, err := laneOf(cfg, &s)
+	off := max(cfg.Mode, lc.Mode) == admission.Off
 	if err != nil && !off {
 		return Report{}, err
 	}
@@ -120,6 +117,8 @@ func (f Front) RunLaw(cfg admission.Config, s Scenario, law pid.Limit) (Report, 
 		lane.SetBound(labBound, labPerSlot)
 	}
 	e := newEngine(s, lane, f == Lab || off)
+	e.ghosts = max(cfg.Mode, lc.Mode) == admission.Shadow
 	e.run()
+	e.tally.would(lane)
 	return e.tally.report(&s), nil
 }

@@ -17,6 +17,9 @@ type tally struct {
 	trace Trace
 	now   struct{ arrivals, retries, good int } // of the step of the trace
 
+	before *core.Counters                         // when the measured part began
+	shadow [core.NumTiers][core.NumReasons]uint64 // would have been shed, in the measured part
+
 	limits float64 // sum of the limit over the ticks that count
 	ticks  int
 	until  time.Duration
@@ -119,6 +122,9 @@ func (t *tally) tick(lane *core.Lane, now time.Duration) {
 		return
 	}
 	if now >= t.from {
+		if t.before == nil {
+			t.before = counters(lane, now)
+		}
 		t.limits += float64(lane.Limit())
 		t.ticks++
 	}
@@ -130,4 +136,23 @@ func (t *tally) tick(lane *core.Lane, now time.Duration) {
 		t.trace.Good = append(t.trace.Good, t.now.good)
 		t.now = struct{ arrivals, retries, good int }{}
 	}
+}
+
+// would takes in what a lane in shadow would have shed.
+func (t *tally) would(lane *core.Lane) {
+	if t.before == nil {
+		return
+	}
+	after := counters(lane, 0)
+	for i := range t.shadow {
+		for why := range t.shadow[i] {
+			t.shadow[i][why] = after.Tiers[i].Shadow[why] - t.before.Tiers[i].Shadow[why]
+		}
+	}
+}
+
+func counters(lane *core.Lane, now time.Duration) *core.Counters {
+	var v core.View
+	lane.View(now, &v)
+	return &v.Counters
 }
