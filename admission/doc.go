@@ -56,8 +56,9 @@
 // # What to look at
 //
 // [Controller.Explain] tells of one request what would happen to it now, step by
-// step, and takes nothing. [Controller.Stats] explains the moment. Look in this order; counters only grow,
-// so compare two snapshots.
+// step, and takes nothing. [Controller.Stats] explains the moment, [Controller.Recent]
+// the last minutes; package debug makes a page of all three. Look in this order;
+// counters only grow, so compare two snapshots.
 //
 //   - Mode, of the whole and of each lane. In [Shadow] nobody is shed, in [Off] nothing is counted. Config.Err: the
 //     last change of the config was not put in force, and why.

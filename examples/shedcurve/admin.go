@@ -9,6 +9,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/spillway-go/spillway/admission"
+	"github.com/spillway-go/spillway/admission/debug"
 	"github.com/spillway-go/spillway/examples/internal/meter"
 	"github.com/spillway-go/spillway/examples/shedcurve/orders"
 )
@@ -54,8 +56,8 @@ func (m *serviceMeter) idle(ctx context.Context) error {
 }
 
 // adminHandler is for the parent and for the curious: what the service uses, how fast the machine is, a reset of
-// its data, what Spillway decides (stats may be nil) and Go's profiles.
-func adminHandler(m *serviceMeter, g *gauge, store *orders.Store, stats func() any) http.Handler {
+// its data, what Spillway decides, as figures and as a page (ctrl may be nil), and Go's profiles.
+func adminHandler(m *serviceMeter, g *gauge, store *orders.Store, ctrl *admission.Controller) http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /usage", func(w http.ResponseWriter, _ *http.Request) { writeJSON(w, m.usage()) })
 	mux.HandleFunc("GET /speed", func(w http.ResponseWriter, _ *http.Request) { writeJSON(w, g.all()) })
@@ -72,8 +74,9 @@ func adminHandler(m *serviceMeter, g *gauge, store *orders.Store, stats func() a
 		g.reset()
 		writeJSON(w, m.usage())
 	})
-	if stats != nil {
-		mux.HandleFunc("GET /admission", func(w http.ResponseWriter, _ *http.Request) { writeJSON(w, stats()) })
+	if ctrl != nil {
+		mux.HandleFunc("GET /admission", func(w http.ResponseWriter, _ *http.Request) { writeJSON(w, admissionNow(ctrl)) })
+		mux.Handle("GET /debug/admission", debug.Handler(ctrl))
 	}
 	mux.HandleFunc("GET /debug/pprof/", pprof.Index)
 	mux.HandleFunc("GET /debug/pprof/profile", pprof.Profile)

@@ -47,6 +47,9 @@ func TestChild(t *testing.T) {
 	if code, body := get(placed); code != http.StatusOK {
 		t.Errorf("reading it back: %d %s", code, body)
 	}
+	if code, body := get("http://" + c.at.Admin + "/debug/admission?format=text"); code != http.StatusOK || !strings.Contains(body, "LANE write") {
+		t.Errorf("the debug page: status %d: %s", code, body)
+	}
 	if code, body := get("http://" + c.at.Admin + "/admission"); code != http.StatusOK || !strings.Contains(body, `"write"`) {
 		t.Errorf("what Spillway decides: %d %.100s", code, body)
 	}

@@ -120,14 +120,12 @@ func serve(ctx context.Context, c serveConfig, stdin io.Reader, stdout, stderr i
 	}
 	defer store.Close()
 	var ctrl *admission.Controller // a nil one admits all
-	var stats func() any
 	if c.spillway {
 		var stop func()
 		if ctrl, stop, err = newController(ctx, c.config, cfg, stderr); err != nil {
 			return err
 		}
 		defer stop()
-		stats = func() any { return admissionNow(ctrl) }
 	}
 	m := newMeter()
 	defer m.stop()
@@ -140,7 +138,7 @@ func serve(ctx context.Context, c serveConfig, stdin io.Reader, stdout, stderr i
 	if c.grpc {
 		public = grpcServer(store, ctrl, m)
 	}
-	return listen(ctx, c, public, adminHandler(m, g, store, stats), stdout, stderr)
+	return listen(ctx, c, public, adminHandler(m, g, store, ctrl), stdout, stderr)
 }
 
 // admissionStats are what Spillway decides.
@@ -174,7 +172,7 @@ func listen(ctx context.Context, c serveConfig, public server, admin http.Handle
 			return err
 		}
 	} else {
-		fmt.Fprintf(stderr, "order service on %s (spillway %t), admin on http://%s; Ctrl-C ends it\n", targetURL(at.Addr, c.grpc), c.spillway, at.Admin)
+		fmt.Fprintf(stderr, "order service on %s (spillway %t), admin on http://%s, there /debug/admission is a page; Ctrl-C ends it\n", targetURL(at.Addr, c.grpc), c.spillway, at.Admin)
 	}
 	adminServer := &http.Server{Handler: admin, ReadHeaderTimeout: 5 * time.Second}
 	ended := make(chan error, 2)
