@@ -83,7 +83,7 @@
 //	at       when it was asked for
 //	summary  sentences, the most important first: level (ok, shed, warn), text, advice
 //	mode     enforce, shadow or off; closed, exempt as in Stats
-//	lanes    name
+//	lanes    name, mode
 //	         limit, inflight, peak, overrun, limit_why, probing, resting
 //	         baseline_s, latency_s, median_s: service times
 //	         queued, oldest_waiter_s, queue_capacity, queue_mode, pressure
@@ -95,10 +95,10 @@
 //	         reasons  reason, per_s, total: those that occurred, also what only would have been
 //	         points   one for each second of the last five minutes: at, limit, inflight, queued, shed_ratio,
 //	                  threshold, binding, median_s, and offered_per_s, admitted_per_s, shed_per_s since the point before
-//	signals  name, setpoint, pressure, age_s, stale, misses, error, ratio; p, i, d, out: the PID's terms
+//	signals  name, shadow, setpoint, pressure, age_s, stale, misses, error, ratio; p, i, d, out: the PID's terms
 //	         points   at, setpoint, pressure, stale
-//	keyed    name, by, setpoint, age_s, stale, misses, error, pressed, over, shed; top: key, pressure, ratio
-//	guards   name, refused, panics, error
+//	keyed    name, shadow, by, setpoint, age_s, stale, misses, error, pressed, over, shed; top: key, pressure, ratio
+//	guards   name, shadow, refused, panics, error
 //	rules    rule, wild, held, distinct, other_held, admitted, refused, shadowed
 //	tenants  rule, value, held, refused: those refused most
 //	sheds    at, lane, reason, stage, priority, tenant, caller, op, key, cause, shadow: some of the last

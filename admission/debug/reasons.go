@@ -2,6 +2,7 @@ package debug
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/spillway-go/spillway/admission"
 )
@@ -33,15 +34,15 @@ func (r *report) judgeReasons(l *laneReport) {
 		switch reason.why {
 		case admission.ReasonDeadline:
 			r.say(levelShed, "Give them more time or make the handlers faster; more machines do not help.",
-				"%s %s in lane %s: callers bring less time than a request takes, %s in the median.", r.sheds(), rate, l.Name, seconds(l.MedianS))
+				"%s %s in lane %s: callers bring less time than a request takes, %s in the median.", l.sheds(), rate, l.Name, seconds(l.MedianS))
 		case admission.ReasonTenantCap:
 			r.say(levelShed, "The service is not overloaded by it. Raise the cap in scorecard.rules, or talk to who sends so much.",
-				"%s %s in lane %s: a cap of the scorecard is reached%s.", r.sheds(), rate, l.Name, r.mostRefused())
+				"%s %s in lane %s: a cap of the scorecard is reached%s.", l.sheds(), rate, l.Name, r.mostRefused())
 		case admission.ReasonKeyed, admission.ReasonRegulator, admission.ReasonStage:
 			r.say(levelShed, "Read its own figures below; its bounds are under regulators, or in your code.",
-				"%s %s in lane %s: %s%s.", r.sheds(), rate, l.Name, meaning[reason.why], r.lastStage(l, reason))
+				"%s %s in lane %s: %s%s.", l.sheds(), rate, l.Name, meaning[reason.why], r.lastStage(l, reason))
 		case admission.ReasonClosed:
-			r.say(levelShed, "Name a lane that the config has.", "%s %s in lane %s: the config has removed it.", r.sheds(), rate, l.Name)
+			r.say(levelShed, "Name a lane that the config has.", "%s %s in lane %s: the config has removed it.", l.sheds(), rate, l.Name)
 		case admission.ReasonPriority:
 			if !gated { // it has just ended
 				r.say(levelShed, "", "Shedding in lane %s has just ended: %s in the last %s.", l.Name, rate, rateWindow)
@@ -52,16 +53,19 @@ func (r *report) judgeReasons(l *laneReport) {
 	}
 	if wanting > 0 && !gated {
 		r.say(levelShed, r.relief(l), "%s %s requests/s in lane %s: no slot comes free in time (%d of %d taken, %d wait).",
-			r.sheds(), number(wanting), l.Name, l.Inflight, l.Limit, l.Queued)
+			l.sheds(), number(wanting), l.Name, l.Inflight, l.Limit, l.Queued)
 	}
 }
 
-// mostRefused names who met most caps.
+// mostRefused names who met most caps, of rules that refuse.
 func (r *report) mostRefused() string {
-	if len(r.Tenants) == 0 || r.Tenants[0].Refused == 0 {
-		return ""
+	for _, t := range r.Tenants {
+		refuses := func(c ruleReport) bool { return c.Rule == t.Rule && c.Refused > 0 }
+		if t.Refused > 0 && slices.ContainsFunc(r.Rules, refuses) {
+			return fmt.Sprintf("; most refused so far: %s, by rule %q", t.Value, t.Rule)
+		}
 	}
-	return fmt.Sprintf("; most refused so far: %s, by rule %q", r.Tenants[0].Value, r.Tenants[0].Rule)
+	return ""
 }
 
 // lastStage names what said no last.

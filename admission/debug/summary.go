@@ -55,9 +55,9 @@ func (r *report) say(level, advice, format string, args ...any) {
 	r.Summary = append(r.Summary, statement{Level: level, Text: fmt.Sprintf(format, args...), Advice: advice})
 }
 
-// sheds is what the mode does to those that are shed.
-func (r *report) sheds() string {
-	if r.Mode == admission.Shadow {
+// sheds is what the lane's mode does to those that are shed.
+func (l *laneReport) sheds() string {
+	if l.Mode == admission.Shadow {
 		return "Mode shadow would shed"
 	}
 	return "Shedding"
@@ -75,11 +75,11 @@ func (r *report) judgeGate(l *laneReport) {
 			}
 			advice := fmt.Sprintf("Relieve what %s measures, or raise regulators.%s.setpoint if it may bear more.", s.Name, s.Name)
 			r.say(levelShed, advice, "%s %s in lane %s: signal %s at %s of setpoint %s%s.",
-				r.sheds(), l.who(), l.Name, s.Name, number(s.Pressure), number(s.Setpoint), held)
+				l.sheds(), l.who(), l.Name, s.Name, number(s.Pressure), number(s.Setpoint), held)
 			return
 		}
 	}
-	r.say(levelShed, r.relief(l), "%s %s in lane %s: %s.", r.sheds(), l.who(), l.Name, l.overload())
+	r.say(levelShed, r.relief(l), "%s %s in lane %s: %s.", l.sheds(), l.who(), l.Name, l.overload())
 }
 
 // who is shed by the gate, in tiers that are offered.
@@ -164,6 +164,9 @@ func (r *report) warn() {
 		r.say(levelWarn, "Set mode to enforce to protect the service.", "Mode is shadow: what would be shed is counted and runs all the same.")
 	}
 	for _, l := range r.Lanes {
+		if l.Mode != r.Mode {
+			r.say(levelWarn, "", "Lane %s is in mode %v.", l.Name, l.Mode)
+		}
 		if l.Resting {
 			r.say(levelWarn, "See what its back end answers: outcomes overload, by tier.", "Lane %s grants nothing for a moment: all failed at its lowest limit.", l.Name)
 		}

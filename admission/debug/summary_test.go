@@ -121,7 +121,7 @@ func TestSummary(t *testing.T) {
 			Signals: []signalReport{{Name: "lag", Setpoint: 0.8, Pressure: 1.4, AgeS: 12, Stale: true, Error: "connection refused"}},
 		}, "shed Shedding t5 in lane read: signal lag at 1.4 of setpoint 0.8, held since the last reading 12s ago.\nwarn Signal lag has no reading: the last one is 12s old; connection refused."},
 		{"deadline", report{Lanes: laneThat(because(admission.ReasonDeadline))}, "shed Shedding 12 requests/s in lane read: callers bring less time than a request takes, 40ms in the median."},
-		{"cap", report{Lanes: laneThat(because(admission.ReasonTenantCap)), Tenants: []tenantReport{{Rule: "each", Value: "acme", Refused: 9}}}, "shed Shedding 12 requests/s in lane read: a cap of the scorecard is reached; most refused so far: acme, by rule \"each\"."},
+		{"cap", report{Lanes: laneThat(because(admission.ReasonTenantCap)), Rules: []ruleReport{{Rule: "trial", Shadowed: 99}, {Rule: "each", Refused: 9}}, Tenants: []tenantReport{{Rule: "trial", Value: "other", Refused: 99}, {Rule: "each", Value: "acme", Refused: 9}}}, "shed Shedding 12 requests/s in lane read: a cap of the scorecard is reached; most refused so far: acme, by rule \"each\"."},
 		{"guard", report{
 			Lanes: laneThat(because(admission.ReasonRegulator)),
 			Sheds: []shedReport{{Lane: "write", Reason: "regulator", Stage: "rate"}, {Lane: "read", Reason: "regulator", Stage: "bytes"}},
@@ -130,6 +130,7 @@ func TestSummary(t *testing.T) {
 		{"no slot, but the gate says it", report{Lanes: laneThat(func(l *laneReport) { because(admission.ReasonEvicted)(l); gated(admission.T5.Priority())(l) })}, "shed Shedding t5 in lane read: the queue binds, 620 requests/s come and about 352 fit."},
 		{"removed lane", report{Lanes: laneThat(because(admission.ReasonClosed))}, "shed Shedding 12 requests/s in lane read: the config has removed it."},
 		{"resting", report{Lanes: laneThat(func(l *laneReport) { l.Resting = true })}, "ok Nothing is shed of 60 requests/s.\nwarn Lane read grants nothing for a moment: all failed at its lowest limit."},
+		{"lane in shadow", report{Lanes: laneThat(func(l *laneReport) { because(admission.ReasonTenantCap)(l); l.Mode = admission.Shadow })}, "shed Mode shadow would shed 12 requests/s in lane read: a cap of the scorecard is reached.\nwarn Lane read is in mode shadow."},
 		{"never read", report{Keyed: []keyedReport{{Name: "bytes", Stale: true}}}, "ok Nothing is shed: no requests come.\nwarn Keyed signal bytes has no reading: it has had none so far."},
 		{"guard panics", report{Guards: []guardReport{{Name: "mine", Error: "panic: nil map"}}}, "ok Nothing is shed: no requests come.\nwarn Guard mine panics: panic: nil map."},
 		{"shadow", report{Mode: admission.Shadow}, "ok Nothing is shed: no requests come.\nwarn Mode is shadow: what would be shed is counted and runs all the same."},

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"text/tabwriter"
 	"time"
+
+	"github.com/spillway-go/spillway/admission"
 )
 
 // writeText writes the report for a terminal.
@@ -57,8 +59,12 @@ func (t *textWriter) lane(l *laneReport) {
 		t.heading("LANE %s has had no requests so far; it has %d slots", l.Name, l.Limit)
 		return
 	}
-	t.heading("LANE %s", l.Name)
 	state := ""
+	if l.Mode != admission.Enforce {
+		state = " in mode " + l.Mode.String()
+	}
+	t.heading("LANE %s%s", l.Name, state)
+	state = ""
 	if l.Probing {
 		state = " (probing)"
 	}
@@ -106,14 +112,14 @@ func (t *textWriter) regulators(r *report) {
 	if len(r.Signals) > 0 {
 		t.heading("SIGNAL\tPRESSURE\tSETPOINT\tRATIO\tP\tI\tD\tAGE\tMISSES\tERROR")
 		for _, s := range r.Signals {
-			t.line("%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%d\t%s", s.Name, number(s.Pressure), number(s.Setpoint), percent(s.Ratio),
+			t.line("%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%d\t%s", shadowed(s.Name, s.Shadow), number(s.Pressure), number(s.Setpoint), percent(s.Ratio),
 				number(s.P), number(s.I), number(s.D), age(s.AgeS, s.Stale), s.Misses, s.Error)
 		}
 	}
 	if len(r.Keyed) > 0 {
 		t.heading("KEYED SIGNAL\tBY\tSETPOINT\tPRESSED\tSHED\tAGE\tMISSES\tERROR")
 		for _, k := range r.Keyed {
-			t.line("%s\t%s\t%s\t%d\t%d\t%s\t%d\t%s", k.Name, k.By, number(k.Setpoint), k.Pressed, k.Shed, age(k.AgeS, k.Stale), k.Misses, k.Error)
+			t.line("%s\t%s\t%s\t%d\t%d\t%s\t%d\t%s", shadowed(k.Name, k.Shadow), k.By, number(k.Setpoint), k.Pressed, k.Shed, age(k.AgeS, k.Stale), k.Misses, k.Error)
 			for _, a := range k.Top {
 				t.line("  %s\t\t%s\t\t%s", a.Key, number(a.Pressure), percent(a.Ratio))
 			}
@@ -122,9 +128,17 @@ func (t *textWriter) regulators(r *report) {
 	if len(r.Guards) > 0 {
 		t.heading("GUARD\tREFUSED\tPANICS\tERROR")
 		for _, g := range r.Guards {
-			t.line("%s\t%d\t%d\t%s", g.Name, g.Refused, g.Panics, g.Error)
+			t.line("%s\t%d\t%d\t%s", shadowed(g.Name, g.Shadow), g.Refused, g.Panics, g.Error)
 		}
 	}
+}
+
+// shadowed marks what only counts.
+func shadowed(name string, shadow bool) string {
+	if shadow {
+		return name + " (shadow)"
+	}
+	return name
 }
 
 // age of a reading.
