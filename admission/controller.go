@@ -202,5 +202,9 @@ func (c *Controller) Close() error {
 		tell(settled)
 	}
 	c.running.Wait()
+	for _, l := range lanes {
+		edge, lasted, sum := l.edges.shedding.End()
+		c.tellShedding(l, edge, lasted, &sum, "")
+	}
 	return stopPollers(pollers)
 }

@@ -97,9 +97,13 @@
 //
 // [Hooks] tell the same as it happens: Shed each refusal, Limit each move of a
 // limit with its reason, Gate when a lane begins to shed by priority and when it
-// ends. The log, see [WithLogger], has at level Debug "limit moved", "gate sheds"
-// and "gate is open"; at Info "config applied", "signal found again" and "guard
-// works again"; at Warn "signal lost", "guard fails open" and "config refused". It never has a line per request.
+// ends. The log, see [WithLogger], has at level Info "shedding began", "shedding
+// goes on" and "shedding ended", the last two with how much was shed by tier and
+// reason; "limit left its floor", "signal found again", "guard works again" and
+// "config applied"; at Warn "limit at its floor", "signal lost", "guard fails open"
+// and "config refused"; at Debug "limit moved", "gate sheds" and "gate is open". It
+// never has a line per request. Admit, called for each admitted request, is for
+// those who annotate traces, see package oteladmission.
 //
 // # Promises
 //

@@ -19,6 +19,8 @@ type guard struct {
 
 	refused, panics atomic.Uint64
 	broken          atomic.Pointer[error] // the last Enter or Exit panicked
+	told            atomic.Bool           // and the log knows it
+	failing         throttle
 }
 
 // maxGuards is how many a request can hold at once: it remembers them in the bits
@@ -60,7 +62,7 @@ func (c *Controller) enterGuard(b *boundGuard, now time.Time, e *entry) (ok bool
 		}
 	}()
 	err = b.source.Enter(now, actorOf(&e.request, b.by), e.amount(b.counts))
-	if b.broken.Load() != nil && b.broken.Swap(nil) != nil {
+	if b.broken.Load() != nil && b.broken.Swap(nil) != nil && b.told.Swap(false) {
 		c.opts.logger.LogAttrs(context.Background(), slog.LevelInfo, "guard works again", slog.String("guard", b.name))
 	}
 	return err == nil, err
@@ -88,7 +90,8 @@ func (c *Controller) exitGuard(b *boundGuard, e *entry) {
 func (c *Controller) guardPanicked(g *guard, where string, v any) {
 	g.panics.Add(1)
 	err := fmt.Errorf("%s panicked: %v", where, v)
-	if g.broken.Swap(&err) == nil {
+	if g.broken.Swap(&err) == nil && g.failing.pass(c.now()) {
+		g.told.Store(true)
 		c.opts.logger.LogAttrs(context.Background(), slog.LevelWarn, "guard fails open", slog.String("guard", g.name), slog.Any("err", err))
 	}
 }

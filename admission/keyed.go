@@ -87,7 +87,7 @@ func (c *Controller) stepKeyed(b *boundKeyed, now time.Duration) {
 	k.seen.Lock()
 	k.seen.stats = st
 	k.seen.Unlock()
-	k.tellEdge(c.opts.logger, fresh)
+	k.tellEdge(c.opts.logger, now, fresh)
 }
 
 // topActors are those shed most.

@@ -34,6 +34,7 @@ type lane struct {
 	refusals atomic.Pointer[refusals]
 	costs    atomic.Pointer[map[string]int] // learned ones above 1, by op; nil: none
 
+	edges  edges         // the loop's, then Close's
 	meter  core.Meter    // guarded by the controller's load.mu
 	demand atomic.Uint64 // its utilization when last renewed, as bits of a float64
 }

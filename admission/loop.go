@@ -125,6 +125,7 @@ func (c *Controller) turn(l *lane, now time.Duration) (at time.Duration, probing
 	}
 	if ticked {
 		c.publish(l, ratio, binding, hint)
+		c.tellEdges(l, now)
 	}
 	if from != to && from != 0 {
 		c.tellLimit(LimitMove{Lane: l.name, From: from, To: to, Why: why})

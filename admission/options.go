@@ -34,16 +34,19 @@ func gather(opts []Option) (o options, err error) {
 	return o, errors.Join(errs...)
 }
 
-// WithLogger sets where edges are logged, never requests: a signal lost (Warn)
-// or found again, a guard that panics (Warn) or works again, a config applied (Info) or refused (Warn), and at level Debug every move of a
-// limit with its reason, and the gate's beginning and end of shedding with what
-// asks for it. A limit moves some times a second at most, unless its law moves
-// with every request, as aimd does: then it is 20 a second. Nil discards, as
-// does leaving it out.
+// WithLogger sets where edges are logged, never requests. At Info: a lane begins
+// to shed, and, ten seconds after it shed last or once a minute, how much by tier
+// and reason; a limit has left its floor; a signal is found again; a guard works again; a config is
+// applied. At Warn: a limit has been at its floor, all slots taken, for ten seconds; a signal is
+// lost; a guard panics and fails open; a config is refused. What comes and goes is told at most once in
+// ten seconds. At Debug: every move of a limit with its reason, and the gate's
+// beginning and end of shedding with what asks for it; a limit moves some times a
+// second at most, unless its law moves with every request, as aimd does: then it
+// is 20 a second. All attributes are in a group, admission. Nil discards, as does leaving it out.
 func WithLogger(l *slog.Logger) Option {
 	return func(o *options) error {
 		if l != nil {
-			o.logger = l
+			o.logger = l.WithGroup("admission")
 		}
 		return nil
 	}

@@ -28,7 +28,8 @@ type poller struct {
 		sync.Mutex
 		err error // of the last poll
 	}
-	lost bool // the loop's: no reading, and it was logged
+	lost   bool          // the loop's: no reading, and it was logged
+	toldAt time.Duration // and when
 }
 
 func newPoller(name string, cfg RegulatorConfig) *poller {
@@ -141,9 +142,10 @@ func (p *poller) err() error {
 }
 
 // tellEdge logs that the source has no reading any more, or has one again.
-func (p *poller) tellEdge(log *slog.Logger, fresh bool) {
-	if lost := !fresh && p.misses.Load() > 0; lost != p.lost {
-		p.lost = lost
+// What comes and goes is not told more often than once in edgePeriod.
+func (p *poller) tellEdge(log *slog.Logger, now time.Duration, fresh bool) {
+	if lost := !fresh && p.misses.Load() > 0; lost != p.lost && (p.toldAt == 0 || now-p.toldAt >= edgePeriod) {
+		p.lost, p.toldAt = lost, now
 		if lost {
 			log.LogAttrs(context.Background(), slog.LevelWarn, "signal lost", slog.String("signal", p.name), slog.Any("err", p.err()))
 		} else {

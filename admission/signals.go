@@ -142,7 +142,7 @@ func (c *Controller) stepSignal(b *boundSignal, p *plan, now time.Duration) {
 		st.Pressure, st.Age = r.value, now-r.at
 	}
 	s.seen.Unlock()
-	s.tellEdge(c.opts.logger, fresh)
+	s.tellEdge(c.opts.logger, now, fresh)
 }
 
 func (s *signal) stats() SignalStats {

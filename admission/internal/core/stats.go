@@ -76,6 +76,10 @@ func (l *Lane) ShedRatio() float64 { return l.gate.ratio }
 // Limit in force.
 func (l *Lane) Limit() int { return l.slots }
 
+// Bound tells whether the limit is what holds requests back: of late every slot was
+// taken, or the lane rests.
+func (l *Lane) Bound() bool { return l.law.Resting || max(l.tick.peak, l.tick.peakSeen) >= l.slots }
+
 // LimitWhy is the last decision of the limit's law.
 func (l *Lane) LimitWhy() string { return l.law.Why }
 
