@@ -48,6 +48,7 @@ var arrows = map[string]struct {
 	"admission/promadmission":  {with(surface, "admission/internal/facts", "github.com/prometheus/client_golang/prometheus", "github.com/prometheus/client_model/go"), "reads a controller's statistics"},
 	"admission/oteladmission":  {with(surface, "admission/internal/facts", "go.opentelemetry.io/otel"), "only the API: which SDK is its user's choice"},
 	"admission/debug":          {surface, "a page about a controller needs only the controller"},
+	"internal/admissiontest":   {surface, "what tests of several packages share of the controller's"},
 	"httpmw":                   {with(surface, "github.com/felixge/httpsnoop"), "wraps a ResponseWriter and keeps its optional interfaces"},
 	"grpcmw":                   {with(surface, "google.golang.org/grpc", "google.golang.org/genproto/googleapis/rpc", "google.golang.org/protobuf"), "interceptors, with error details"},
 }

@@ -23,7 +23,7 @@ import (
 // B11: health checks get through whatever the state, and a Watch that lasts is
 // not inflight.
 func TestHealthChecksPassWhenAllElseIsShed(t *testing.T) {
-	s := &spy{verdict: shedding(&admission.ShedError{Reason: admission.ReasonRegulator})}
+	s := &spy{Verdict: shedding(&admission.ShedError{Reason: admission.ReasonRegulator})}
 	ctrl := control(t, withStreams(only(pinned(1, 1)), 1), watched(s))
 	status := health.NewServer()
 	_, lis := serve(t, &service{health: status}, grpcmw.ServerOptions(ctrl, grpcmw.Config{StreamLane: "streams"})...)
@@ -188,7 +188,7 @@ func TestObedientClientsComeBackSpread(t *testing.T) {
 		start := time.Now()
 		const over = 5 * time.Second
 		shed := shedding(&admission.ShedError{Reason: admission.ReasonRegulator})
-		client := pair(t, control(t, admission.Config{}, watched(&spy{verdict: func(r *admission.Request) error {
+		client := pair(t, control(t, admission.Config{}, watched(&spy{Verdict: func(r *admission.Request) error {
 			if time.Since(start) < over {
 				return shed(r)
 			}

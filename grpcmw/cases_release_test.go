@@ -122,8 +122,8 @@ func TestEveryEndOfAHandlerGivesTheSlotBack(t *testing.T) {
 					}
 				}
 			}
-			if s.count(admission.Failure) != n || s.count(admission.Ignore) != n || len(s.outcomes) != 2 {
-				t.Errorf("outcomes %v, want %d calls failed and %d streams ignored", s.outcomes, n, n)
+			if s.Count(admission.Failure) != n || s.Count(admission.Ignore) != n || len(s.Outcomes()) != 2 {
+				t.Errorf("outcomes %v, want %d calls failed and %d streams ignored", s.Outcomes(), n, n)
 			}
 		})
 	}
@@ -170,8 +170,8 @@ func TestPanicsOnAServer(t *testing.T) {
 					t.Fatalf("%s, recovery outside %v: stream %+v", name, outside, r)
 				}
 			}
-			if s.count(admission.Failure) != n || s.count(admission.Ignore) != n {
-				t.Errorf("%s, recovery outside %v: outcomes %v, want %d of each", name, outside, s.outcomes, n)
+			if s.Count(admission.Failure) != n || s.Count(admission.Ignore) != n {
+				t.Errorf("%s, recovery outside %v: outcomes %v, want %d of each", name, outside, s.Outcomes(), n)
 			}
 		}
 	}

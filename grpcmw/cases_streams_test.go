@@ -270,8 +270,8 @@ func TestHeldStreamsAreNoSamples(t *testing.T) {
 			t.Error(err)
 		}
 		synctest.Wait()
-		if l := lane(ctrl, ""); l.Inflight != 0 || l.Service.Total() != 0 || s.count(admission.Ignore) != 1 {
-			t.Errorf("inflight %d, %d samples, outcomes %v", l.Inflight, l.Service.Total(), s.outcomes)
+		if l := lane(ctrl, ""); l.Inflight != 0 || l.Service.Total() != 0 || s.Count(admission.Ignore) != 1 {
+			t.Errorf("inflight %d, %d samples, outcomes %v", l.Inflight, l.Service.Total(), s.Outcomes())
 		}
 	})
 }

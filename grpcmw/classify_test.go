@@ -100,7 +100,7 @@ func TestClassifyWinsAndTheRestIsFilledIn(t *testing.T) {
 			t.Fatal(err)
 		}
 		request := admission.Request{Priority: t2, Tenant: "acme", Cost: 2, Caller: want, Op: unaryMethod}
-		got := s.last()
+		got := s.Last()
 		got.Lane = ""
 		if !reflect.DeepEqual(got, request) {
 			t.Errorf("request is %+v\nwant       %+v", got, request)
@@ -156,7 +156,7 @@ func TestMetadataIsBelievedOfTheTrustedOnly(t *testing.T) {
 			if r := ask(metadata.AppendToOutgoingContext(t.Context(), c.sent...), client); r.code != codes.OK {
 				t.Fatalf("%+v", r)
 			}
-			got := s.last()
+			got := s.Last()
 			c.want.Op, c.want.Lane = unaryMethod, got.Lane
 			if !reflect.DeepEqual(got, c.want) {
 				t.Errorf("request is %+v\nwant       %+v", got, c.want)
@@ -174,7 +174,7 @@ func TestUnknownMethodsAreOneOperation(t *testing.T) {
 	conn := dial(t, lis)
 	for _, method := range []string{"/a.B/C", "/a.B/D"} {
 		_ = conn.Invoke(t.Context(), method, &testgrpc.SimpleRequest{}, &testgrpc.SimpleResponse{})
-		if got := s.last().Op; got != "other" {
+		if got := s.Last().Op; got != "other" {
 			t.Errorf("%s: op is %q", method, got)
 		}
 	}

@@ -45,8 +45,8 @@ func TestInvalidConfigNamesAllAndGoesOn(t *testing.T) {
 		t.Errorf("%d lines logged, want 1:\n%s", n, log.String())
 	}
 	ctx := metadata.AppendToOutgoingContext(t.Context(), "x-attempt", "2", "tenantid", "acme")
-	if r := ask(ctx, client); r.code != codes.OK || s.last().Attempt != 1 {
-		t.Errorf("%+v, request %+v", r, s.last())
+	if r := ask(ctx, client); r.code != codes.OK || s.Last().Attempt != 1 {
+		t.Errorf("%+v, request %+v", r, s.Last())
 	}
 	if err := (grpcmw.Config{}).Validate(); err != nil {
 		t.Errorf("zero config: %v", err)

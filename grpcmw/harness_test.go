@@ -3,8 +3,6 @@ package grpcmw_test
 import (
 	"context"
 	"net"
-	"runtime"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -18,176 +16,18 @@ import (
 	"google.golang.org/grpc/test/bufconn"
 
 	"github.com/spillway-go/spillway/admission"
-	"github.com/spillway-go/spillway/codel"
 	"github.com/spillway-go/spillway/grpcmw"
+	"github.com/spillway-go/spillway/internal/admissiontest"
 )
 
-// spy is a stage that remembers what passed it and sheds what verdict says.
-type spy struct {
-	verdict func(*admission.Request) error // nil: lets all pass
+type spy = admissiontest.Spy
 
-	mu       sync.Mutex
-	requests []admission.Request // as Enter saw them, shed ones too
-	outcomes map[admission.Outcome]int
-	inside   int
-}
-
-func (s *spy) Name() string { return "spy" }
-
-func (s *spy) Enter(_ admission.Load, r *admission.Request) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.requests = append(s.requests, *r)
-	if s.verdict != nil {
-		if err := s.verdict(r); err != nil {
-			return err
-		}
-	}
-	s.inside++
-	return nil
-}
-
-func (s *spy) Exit(_ admission.Load, _ *admission.Request, o admission.Outcome) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.outcomes == nil {
-		s.outcomes = map[admission.Outcome]int{}
-	}
-	s.outcomes[o]++
-	s.inside--
-}
-
-// last is the request seen last.
-func (s *spy) last() admission.Request {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if len(s.requests) == 0 {
-		return admission.Request{}
-	}
-	return s.requests[len(s.requests)-1]
-}
-
-func (s *spy) count(o admission.Outcome) int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.outcomes[o]
-}
-
-// shedding is a verdict that sheds all.
-func shedding(e *admission.ShedError) func(*admission.Request) error {
-	return func(*admission.Request) error { return e }
-}
-
-// pinned is a lane of a fixed limit whose waiters wait as long as a test likes.
-func pinned(limit, queue int) admission.LaneConfig {
-	return admission.LaneConfig{
-		Limit:    admission.LimitConfig{Fixed: limit},
-		Queue:    codel.Config{Capacity: queue},
-		Gate:     admission.GateConfig{Law: "off"},
-		Deadline: time.Hour,
-	}
-}
-
-func only(l admission.LaneConfig) admission.Config {
-	return admission.Config{Lanes: map[string]admission.LaneConfig{"default": l}}
-}
-
-// control starts a controller for the length of the test, at whose end nothing
-// may be left of any request: all that began was settled, once.
-func control(t testing.TB, cfg admission.Config, opts ...admission.Option) *admission.Controller {
-	t.Helper()
-	c, err := admission.New(cfg, opts...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := c.Close(); err != nil {
-			t.Error(err)
-		}
-		quiet(t, c)
-	})
-	return c
-}
-
-func quiet(t testing.TB, c *admission.Controller) {
-	t.Helper()
-	stats := c.Stats()
-	for _, l := range stats.Lanes {
-		if l.Inflight != 0 || l.Overrun != 0 {
-			t.Errorf("lane %s: inflight %d, overrun %d, want none", l.Name, l.Inflight, l.Overrun)
-		}
-		for tier, ts := range l.Tiers {
-			if n := ts.Admitted + total(ts.Shed[:]) + ts.Left; ts.Arrived != n || l.Queued[tier] != 0 {
-				t.Errorf("lane %s, t%d: %d arrived, %d settled, %d queued", l.Name, tier, ts.Arrived, n, l.Queued[tier])
-			}
-			if n := total(ts.Outcomes[:]); ts.Admitted != n {
-				t.Errorf("lane %s, t%d: %d admitted, %d released", l.Name, tier, ts.Admitted, n)
-			}
-		}
-	}
-	for _, r := range stats.Rules {
-		if r.Held != 0 {
-			t.Errorf("rule %s: %d held, want none", r.Rule, r.Held)
-		}
-	}
-}
-
-func total(ns []uint64) (sum uint64) {
-	for _, n := range ns {
-		sum += n
-	}
-	return sum
-}
-
-// counts adds up the tiers of the default lane.
-func counts(c *admission.Controller) (sum admission.TierStats) {
-	l, _ := c.Stats().Lane("default")
-	for _, ts := range l.Tiers {
-		sum.Arrived += ts.Arrived
-		sum.Admitted += ts.Admitted
-		sum.Left += ts.Left
-		for i, n := range ts.Shed {
-			sum.Shed[i] += n
-		}
-		for i, n := range ts.Outcomes {
-			sum.Outcomes[i] += n
-		}
-	}
-	return sum
-}
-
-// hold takes a slot that is not the interceptor's.
-func hold(t testing.TB, c *admission.Controller) admission.Ticket {
-	t.Helper()
-	ticket, err := c.TryAdmit(context.Background(), admission.Request{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return ticket
-}
-
-// fill has n requests wait in the queue until the returned function is called.
-// They are of the best tier, or a newcomer could take their place.
-func fill(t testing.TB, c *admission.Controller, n int) (leave func()) {
-	t.Helper()
-	ctx, cancel := context.WithCancel(context.Background())
-	var waiters sync.WaitGroup
-	for range n {
-		waiters.Go(func() {
-			ticket, _ := c.Admit(ctx, admission.Request{Priority: admission.NewPriority(admission.T0, 0)})
-			ticket.Release(admission.Ignore)
-		})
-	}
-	for queued := 0; queued < n; {
-		runtime.Gosched()
-		l, _ := c.Stats().Lane("default")
-		queued = l.Queued[admission.T0]
-	}
-	return func() {
-		cancel()
-		waiters.Wait()
-	}
-}
+var (
+	shedding               = admissiontest.Shedding
+	pinned, only           = admissiontest.Pinned, admissiontest.Only
+	control, counts, total = admissiontest.Control, admissiontest.Counts, admissiontest.Total
+	hold, fill             = admissiontest.Hold, admissiontest.Fill
+)
 
 func watched(s *spy) admission.Option { return admission.WithStages(s) }
 

@@ -34,7 +34,7 @@ func TestHandlerReturnsWhileItsMessageIsAdmitted(t *testing.T) {
 	for _, inQueue := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
 			leave, proceed, received := make(chan struct{}), make(chan struct{}), make(chan error, 1)
-			ctrl := control(t, only(pinned(1, 1)), watched(&spy{verdict: func(r *admission.Request) error {
+			ctrl := control(t, only(pinned(1, 1)), watched(&spy{Verdict: func(r *admission.Request) error {
 				if r.Tenant == "message" && !inQueue {
 					<-proceed
 				}
@@ -75,7 +75,7 @@ func TestHandlerReturnsWhileItsMessageIsAdmitted(t *testing.T) {
 // Who answers for himself says himself when to come back: two values would be one
 // too many.
 func TestRejectAnswersForMessages(t *testing.T) {
-	s := &spy{verdict: func(r *admission.Request) error {
+	s := &spy{Verdict: func(r *admission.Request) error {
 		if r.Tenant == "message" {
 			return &admission.ShedError{Reason: admission.ReasonRegulator}
 		}

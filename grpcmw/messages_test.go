@@ -67,8 +67,8 @@ func TestMessagesAreAdmittedOneByOne(t *testing.T) {
 				t.Fatal(err)
 			}
 			synctest.Wait()
-			if n, streams := lane(ctrl, "").Inflight, lane(ctrl, "streams").Inflight; n != 1 || streams != 1 || s.last().Key != key {
-				t.Errorf("inflight %d and %d, key %q, while %s is worked on", n, streams, s.last().Key, key)
+			if n, streams := lane(ctrl, "").Inflight, lane(ctrl, "streams").Inflight; n != 1 || streams != 1 || s.Last().Key != key {
+				t.Errorf("inflight %d and %d, key %q, while %s is worked on", n, streams, s.Last().Key, key)
 			}
 			if _, err := ss.Recv(); err != nil {
 				t.Fatal(err)
@@ -176,7 +176,7 @@ func TestClientLeavesWhileItsMessageWaits(t *testing.T) {
 // tries the stream again.
 func TestMessagesThatAreRefusedEndTheStream(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := &spy{verdict: func(r *admission.Request) error {
+		s := &spy{Verdict: func(r *admission.Request) error {
 			if r.Tenant == "message" {
 				return &admission.ShedError{Reason: admission.ReasonRegulator}
 			}

@@ -53,8 +53,8 @@ func wantOutcome(t *testing.T, ctx context.Context, err error, want admission.Ou
 		become.Context = ctx
 		return nil, err
 	})
-	if got != err || s.count(want) != 1 {
-		t.Errorf("%v, context %v: outcomes %v, want %v; error %v", err, ctx.Err(), s.outcomes, want, got)
+	if got != err || s.Count(want) != 1 {
+		t.Errorf("%v, context %v: outcomes %v, want %v; error %v", err, ctx.Err(), s.Outcomes(), want, got)
 	}
 }
 
@@ -74,7 +74,7 @@ func TestOutcomeReplacesTheRule(t *testing.T) {
 	_, _ = unary(t.Context(), nil, &grpc.UnaryServerInfo{FullMethod: unaryMethod}, func(context.Context, any) (any, error) {
 		return nil, status.Error(codes.NotFound, "")
 	})
-	if s.count(admission.Overload) != 1 {
-		t.Errorf("outcomes %v", s.outcomes)
+	if s.Count(admission.Overload) != 1 {
+		t.Errorf("outcomes %v", s.Outcomes())
 	}
 }

@@ -37,7 +37,7 @@ func TestPriorityAndTenantTravelOn(t *testing.T) {
 		},
 	})
 	for kind, r := range map[string]refusal{"call": ask(t.Context(), near), "stream": open(t.Context(), near)} {
-		got := far.last()
+		got := far.Last()
 		if r.code != codes.OK && r.text != "EOF" || got.Priority.String() != "t1/37" || got.Tenant != "acme" {
 			t.Errorf("%s: %+v, request %+v", kind, r, got)
 		}
@@ -86,7 +86,7 @@ func FuzzBaggage(f *testing.F) {
 		unary := grpcmw.UnaryServerInterceptor(ctrl, grpcmw.Config{Metadata: keys})
 		_, _ = unary(metadata.NewIncomingContext(t.Context(), md), nil, &grpc.UnaryServerInfo{FullMethod: unaryMethod},
 			func(context.Context, any) (any, error) { return nil, nil })
-		got := s.last()
+		got := s.Last()
 		if total := len(bag) + len(url.PathEscape(tenant)); total < 8000 && (tenant != "" && got.Tenant != tenant || got.Priority != admission.T2.Priority()) {
 			t.Errorf("%q becomes %q, of which %+v is read", bag, md["baggage"], got)
 		}

@@ -82,7 +82,7 @@ func TestWhatAShedCallIsTold(t *testing.T) {
 		admission.ReasonClosed:       codes.Unavailable,
 	} {
 		t.Run(reason.String(), func(t *testing.T) {
-			s := &spy{verdict: shedding(&admission.ShedError{Reason: reason})}
+			s := &spy{Verdict: shedding(&admission.ShedError{Reason: reason})}
 			client := pair(t, control(t, admission.Config{}, watched(s)), grpcmw.Config{}, &service{
 				unary: func(context.Context, *testgrpc.SimpleRequest) (*testgrpc.SimpleResponse, error) {
 					t.Error("a shed call was served")
@@ -121,7 +121,7 @@ func TestWhatAShedCallIsTold(t *testing.T) {
 // The lowest tiers, retries, and whoever comes when the budget is spent.
 func TestWhoIsToldNotToRetry(t *testing.T) {
 	var tier admission.Tier
-	s := &spy{verdict: shedding(&admission.ShedError{Reason: admission.ReasonPriority})}
+	s := &spy{Verdict: shedding(&admission.ShedError{Reason: admission.ReasonPriority})}
 	client := pair(t, control(t, admission.Config{}, watched(s)), grpcmw.Config{
 		Classify: func(context.Context, string, any) admission.Request {
 			return admission.Request{Priority: tier.Priority()}
@@ -151,7 +151,7 @@ func TestWhoIsToldNotToRetry(t *testing.T) {
 		t.Errorf("%d of 300 are told to come again while none is served, want what was saved up, at most 100", invited)
 	}
 	want("heavy shedding", t.Context(), true)
-	s.verdict = nil
+	s.Verdict = nil
 	for range 45 {
 		if r := ask(t.Context(), client); r.code != codes.OK {
 			t.Fatalf("%+v", r)
@@ -160,7 +160,7 @@ func TestWhoIsToldNotToRetry(t *testing.T) {
 			t.Fatalf("%+v", r)
 		}
 	}
-	s.verdict = shedding(&admission.ShedError{Reason: admission.ReasonPriority})
+	s.Verdict = shedding(&admission.ShedError{Reason: admission.ReasonPriority})
 	invited = 0
 	for range 50 {
 		if ask(t.Context(), client).pushback[0] != "-1" {
@@ -173,7 +173,7 @@ func TestWhoIsToldNotToRetry(t *testing.T) {
 }
 
 func TestRejectReplacesAll(t *testing.T) {
-	s := &spy{verdict: shedding(&admission.ShedError{Reason: admission.ReasonEvicted})}
+	s := &spy{Verdict: shedding(&admission.ShedError{Reason: admission.ReasonEvicted})}
 	var method string
 	var own error
 	client := pair(t, control(t, admission.Config{}, watched(s)), grpcmw.Config{

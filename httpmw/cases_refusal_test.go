@@ -19,14 +19,17 @@ import (
 
 // B11: probes get through whatever the state, and nothing passes for one.
 func TestProbesPassWhenAllElseIsShed(t *testing.T) {
-	s := &spy{}
-	ctrl := control(t, only(pinned(1, 1)), watched(s))
+	var all atomic.Bool
+	ctrl := control(t, only(pinned(1, 1)), watched(&spy{Verdict: func(*admission.Request) error {
+		if !all.Load() {
+			return nil
+		}
+		return &admission.ShedError{Reason: admission.ReasonRegulator}
+	}}))
 	ticket := hold(t, ctrl)
 	leave := fill(t, ctrl, 1)
 	arrived := counts(ctrl).Arrived
-	s.mu.Lock()
-	s.verdict = shedding(&admission.ShedError{Reason: admission.ReasonRegulator})
-	s.mu.Unlock()
+	all.Store(true)
 	mux := http.NewServeMux()
 	mux.Handle("/", answering(200))
 	h := httpmw.Wrap(ctrl, mux)
@@ -176,7 +179,7 @@ func TestObedientClientsComeBackSpread(t *testing.T) {
 		start := time.Now()
 		const over = 5 * time.Second
 		shed := shedding(&admission.ShedError{Reason: admission.ReasonRegulator})
-		h := httpmw.Wrap(control(t, admission.Config{}, watched(&spy{verdict: func(r *admission.Request) error {
+		h := httpmw.Wrap(control(t, admission.Config{}, watched(&spy{Verdict: func(r *admission.Request) error {
 			if time.Since(start) < over {
 				return shed(r)
 			}

@@ -70,8 +70,8 @@ func TestTimeoutReleasesNoSlotWhileTheWorkGoesOn(t *testing.T) {
 				if got := running.most.Load(); got < c.most || c.most == 2 && got > 2 {
 					t.Errorf("%d ran at once, want %d", got, c.most)
 				}
-				if s.count(admission.Success) != 0 || s.count(admission.Overload) < 2 {
-					t.Errorf("outcomes %v: a request that timed out is no sample", s.outcomes)
+				if s.Count(admission.Success) != 0 || s.Count(admission.Overload) < 2 {
+					t.Errorf("outcomes %v: a request that timed out is no sample", s.Outcomes())
 				}
 			})
 		})
@@ -127,8 +127,8 @@ func TestEveryEndOfAHandlerGivesTheSlotBack(t *testing.T) {
 						t.Fatalf("recovery %s: %v came out", place, passed)
 					}
 				}
-				if s.count(admission.Failure) != n || len(s.outcomes) != 1 {
-					t.Errorf("recovery %s: outcomes %v, want %d failures", place, s.outcomes, n)
+				if s.Count(admission.Failure) != n || len(s.Outcomes()) != 1 {
+					t.Errorf("recovery %s: outcomes %v, want %d failures", place, s.Outcomes(), n)
 				}
 			}
 			for proto, http2 := range protocols {
@@ -143,8 +143,8 @@ func TestEveryEndOfAHandlerGivesTheSlotBack(t *testing.T) {
 					}
 				}
 				// The client asks again by itself when a kept connection fails.
-				if n := s.count(admission.Failure); n < 20 || len(s.outcomes) != 1 {
-					t.Errorf("%s, recovery of the server: outcomes %v", proto, s.outcomes)
+				if n := s.Count(admission.Failure); n < 20 || len(s.Outcomes()) != 1 {
+					t.Errorf("%s, recovery of the server: outcomes %v", proto, s.Outcomes())
 				}
 			}
 		})

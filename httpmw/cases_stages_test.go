@@ -22,7 +22,7 @@ import (
 // down.
 func TestRefusalsOnTheWayLeaveInflightAlone(t *testing.T) {
 	regulator := &admission.ShedError{Reason: admission.ReasonRegulator}
-	s := &spy{verdict: func(r *admission.Request) error {
+	s := &spy{Verdict: func(r *admission.Request) error {
 		if r.Caller == "regulator" {
 			return regulator
 		}
@@ -186,7 +186,7 @@ func TestEveryStageIsUndone(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			var leaving context.CancelFunc
 			s := &spy{}
-			s.verdict = func(r *admission.Request) error {
+			s.Verdict = func(r *admission.Request) error {
 				if r.Tenant == "in-stage" {
 					leaving()
 				}

@@ -54,7 +54,7 @@ func TestProbesAreRecognisedExactly(t *testing.T) {
 }
 
 func TestExemptReplacesTheProbes(t *testing.T) {
-	s := &spy{verdict: shedding(&admission.ShedError{Reason: admission.ReasonPriority})}
+	s := &spy{Verdict: shedding(&admission.ShedError{Reason: admission.ReasonPriority})}
 	h := httpmw.New(control(t, admission.Config{}, watched(s)), httpmw.Config{
 		Exempt: func(r *http.Request) bool { return r.URL.Path == "/ping" },
 	})(answering(http.StatusNoContent))
@@ -63,7 +63,7 @@ func TestExemptReplacesTheProbes(t *testing.T) {
 			t.Errorf("%s: status %d, want %d", path, got, want)
 		}
 	}
-	if n := len(s.requests); n != 2 {
+	if n := s.Asked(); n != 2 {
 		t.Errorf("%d requests were decided on, want 2", n)
 	}
 }
@@ -95,7 +95,7 @@ func TestRouteIsThePatternNeverThePath(t *testing.T) {
 				h = mw(mux)
 			}
 			get(h, c.target)
-			if got := s.last().Op; got != c.want {
+			if got := s.Last().Op; got != c.want {
 				t.Errorf("op is %q, want %q", got, c.want)
 			}
 		})
@@ -120,7 +120,7 @@ func TestClassifyWinsAndTheRestIsFilledIn(t *testing.T) {
 	r.Header.Set("X-Caller", "checkout")
 	h.ServeHTTP(httptest.NewRecorder(), r)
 	want := admission.Request{Priority: t2, Tenant: "acme", Cost: 2, Caller: "checkout", Op: "other", Bytes: 5}
-	got := s.last()
+	got := s.Last()
 	got.Lane = ""
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("request is %+v\nwant       %+v", got, want)
@@ -178,7 +178,7 @@ func TestHeadersAreBelievedOfTheTrustedOnly(t *testing.T) {
 				r.Header.Add(c.sent[i], c.sent[i+1])
 			}
 			h.ServeHTTP(httptest.NewRecorder(), r)
-			got := s.last()
+			got := s.Last()
 			c.want.Op, c.want.Lane = got.Op, got.Lane
 			if !reflect.DeepEqual(got, c.want) {
 				t.Errorf("request is %+v\nwant       %+v", got, c.want)
@@ -196,7 +196,7 @@ func TestStrangersCannotStepForward(t *testing.T) {
 		{"X-Priority", "t0"}, {"X-Priority", "t1/3"}, {"X-Priority", "t3/0"}, {"X-Priority", "t3/1"}, {"Priority", "u=0"},
 	} {
 		get(h, "/", header...)
-		if got := s.last().Priority.String(); got != "t3" {
+		if got := s.Last().Priority.String(); got != "t3" {
 			t.Errorf("%v: priority %v, want t3, the default of UntrustedMax, and no cohort", header, got)
 		}
 	}

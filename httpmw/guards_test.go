@@ -78,7 +78,7 @@ func TestWhatBodiesCountAs(t *testing.T) {
 				})(answering(200)), http2)
 				resp, err := client.Post(srv.URL, "text/plain", c.body())
 				drain(t, resp, err)
-				if got := s.last().Bytes; got != c.want {
+				if got := s.Last().Bytes; got != c.want {
 					t.Errorf("counts as %d bytes, want %d", got, c.want)
 				}
 			})

@@ -16,7 +16,7 @@ import (
 
 // shedder wraps a handler that must not run: all is shed for e.
 func shedder(t testing.TB, e *admission.ShedError, cfg httpmw.Config) http.Handler {
-	ctrl := control(t, admission.Config{}, watched(&spy{verdict: shedding(e)}))
+	ctrl := control(t, admission.Config{}, watched(&spy{Verdict: shedding(e)}))
 	return httpmw.New(ctrl, cfg)(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
 		t.Error("a shed request was served")
 	}))

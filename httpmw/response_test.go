@@ -63,8 +63,8 @@ func TestOutcomeOfStatusAndContext(t *testing.T) {
 					}
 				}))
 				h.ServeHTTP(httptest.NewRecorder(), httptest.NewRequestWithContext(ctx, "GET", "/", nil))
-				if s.count(c.want) != 1 || len(s.outcomes) != 1 {
-					t.Errorf("outcomes %v, want one %v", s.outcomes, c.want)
+				if s.Count(c.want) != 1 || len(s.Outcomes()) != 1 {
+					t.Errorf("outcomes %v, want one %v", s.Outcomes(), c.want)
 				}
 			})
 		})
@@ -81,8 +81,8 @@ func TestOutcomeCanBeReplaced(t *testing.T) {
 		},
 	})(answering(http.StatusTooManyRequests))
 	get(h, "/")
-	if status != 429 || s.count(admission.Overload) != 1 {
-		t.Errorf("asked about %d, outcomes %v", status, s.outcomes)
+	if status != 429 || s.Count(admission.Overload) != 1 {
+		t.Errorf("asked about %d, outcomes %v", status, s.Outcomes())
 	}
 }
 

@@ -55,13 +55,13 @@ func TestEventsArriveOneByOne(t *testing.T) {
 						t.Errorf("%q after %v, want event %d after %v", lines.Text(), got, i, want)
 					}
 					lines.Scan()
-					if i == 0 && s.running() != 0 {
+					if i == 0 && s.Running() != 0 {
 						t.Error("the stream has begun and still holds its slot")
 					}
 				}
 				drain(t, resp, nil)
-				if s.count(admission.Ignore) != 1 || len(s.outcomes) != 1 {
-					t.Errorf("outcomes %v, want one ignore", s.outcomes)
+				if s.Count(admission.Ignore) != 1 || len(s.Outcomes()) != 1 {
+					t.Errorf("outcomes %v, want one ignore", s.Outcomes())
 				}
 			})
 		})
@@ -106,13 +106,13 @@ func TestUpgradedConnectionEchoes(t *testing.T) {
 			if line, err := in.ReadString('\n'); line != "hello\n" {
 				t.Errorf("%q, %v", line, err)
 			}
-			if s.running() != 0 {
+			if s.Running() != 0 {
 				t.Error("the upgraded connection holds a slot")
 			}
 			_ = conn.Close()
 			<-done
-			if s.count(admission.Ignore) != 1 || len(s.outcomes) != 1 {
-				t.Errorf("outcomes %v, want one ignore", s.outcomes)
+			if s.Count(admission.Ignore) != 1 || len(s.Outcomes()) != 1 {
+				t.Errorf("outcomes %v, want one ignore", s.Outcomes())
 			}
 		})
 	}
@@ -132,8 +132,8 @@ func TestHijackIsRefusedAsWithoutUs(t *testing.T) {
 	resp, err := client.Get(srv.URL)
 	drain(t, resp, err)
 	srv.Close()
-	if s.count(admission.Success) != 1 {
-		t.Errorf("outcomes %v, want a success", s.outcomes)
+	if s.Count(admission.Success) != 1 {
+		t.Errorf("outcomes %v, want a success", s.Outcomes())
 	}
 }
 
@@ -144,13 +144,13 @@ func TestAcceptHeaderFreesNoSlot(t *testing.T) {
 	h := httpmw.Wrap(control(t, admission.Config{}, watched(s)), http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		_, _ = io.WriteString(w, "part")
 		w.(http.Flusher).Flush()
-		if s.running() != 1 {
+		if s.Running() != 1 {
 			t.Error("the slot is gone")
 		}
 	}))
 	get(h, "/", "Accept", "text/event-stream")
-	if s.count(admission.Success) != 1 {
-		t.Errorf("outcomes %v, want a success", s.outcomes)
+	if s.Count(admission.Success) != 1 {
+		t.Errorf("outcomes %v, want a success", s.Outcomes())
 	}
 }
 
@@ -162,7 +162,7 @@ func TestStreamByRoute(t *testing.T) {
 	})(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Query().Has("flush") {
 			w.(http.Flusher).Flush()
-			if s.running() != 0 {
+			if s.Running() != 0 {
 				t.Error("the stream has begun and holds its slot")
 			}
 		}
@@ -171,8 +171,8 @@ func TestStreamByRoute(t *testing.T) {
 		get(h, "/watch")
 		get(h, "/watch?flush")
 	}
-	if s.count(admission.Ignore) != 4 || len(s.outcomes) != 1 {
-		t.Errorf("outcomes %v, want four ignored", s.outcomes)
+	if s.Count(admission.Ignore) != 4 || len(s.Outcomes()) != 1 {
+		t.Errorf("outcomes %v, want four ignored", s.Outcomes())
 	}
 }
 
@@ -190,7 +190,7 @@ func TestStreamLaneBoundsHowManyThereAre(t *testing.T) {
 			go func() { codes <- get(h, "/", "Accept", "text/event-stream; q=0.9").Code }()
 		}
 		time.Sleep(time.Second)
-		if n := s.running(); n != 2 {
+		if n := s.Running(); n != 2 {
 			t.Errorf("%d streams hold a slot, want 2", n)
 		}
 		if code := get(httpmw.Wrap(ctrl, answering(204)), "/").Code; code != 204 {
@@ -202,8 +202,8 @@ func TestStreamLaneBoundsHowManyThereAre(t *testing.T) {
 		if a, b := <-codes, <-codes; a != 200 || b != 200 {
 			t.Errorf("the streams got %d and %d", a, b)
 		}
-		if s.count(admission.Ignore) < 2 || s.count(admission.Success) != 1 {
-			t.Errorf("outcomes %v", s.outcomes)
+		if s.Count(admission.Ignore) < 2 || s.Count(admission.Success) != 1 {
+			t.Errorf("outcomes %v", s.Outcomes())
 		}
 	})
 }
@@ -219,7 +219,7 @@ func TestUpgradeHeaderGoesToTheStreamLane(t *testing.T) {
 		{"Accept", `x/y;v="a,text/event-stream"`, "default"},
 	} {
 		get(h, "/", c.name, c.value)
-		got := s.last().Lane
+		got := s.Last().Lane
 		if got == "" {
 			got = "default"
 		}
@@ -251,8 +251,8 @@ func TestStreamBehindAnUnwrappedWriterIsNoSample(t *testing.T) {
 		r.Header.Set(header[0], header[1])
 		h.ServeHTTP(hidden{httptest.NewRecorder()}, r)
 	}
-	if s.count(admission.Ignore) != 2 || len(s.outcomes) != 1 {
-		t.Errorf("outcomes %v, want two ignored", s.outcomes)
+	if s.Count(admission.Ignore) != 2 || len(s.Outcomes()) != 1 {
+		t.Errorf("outcomes %v, want two ignored", s.Outcomes())
 	}
 }
 
@@ -267,8 +267,8 @@ func TestHeldStreamsAreNoSamples(t *testing.T) {
 		h := httpmw.New(ctrl, httpmw.Config{StreamLane: "streams"})(events(50)) // 5 s
 		get(h, "/", "Accept", "text/event-stream")
 		l, _ := ctrl.Stats().Lane("streams")
-		if !s.last().Stream || l.Service.Total() != 0 || l.Limit < 5 {
-			t.Errorf("stream %v, %d samples, limit %d, which was 5: %s", s.last().Stream, l.Service.Total(), l.Limit, l.LimitWhy)
+		if !s.Last().Stream || l.Service.Total() != 0 || l.Limit < 5 {
+			t.Errorf("stream %v, %d samples, limit %d, which was 5: %s", s.Last().Stream, l.Service.Total(), l.Limit, l.LimitWhy)
 		}
 	})
 }
