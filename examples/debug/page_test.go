@@ -19,7 +19,7 @@ import (
 )
 
 // markup is a tenant who would like to be more than text.
-const markup = `<img src=x onerror=alert(1)><script>console.error("markup")</script>`
+const markup = `<img src=x onerror=alert(1)><script>alert(2)</script>`
 
 // TestPageInABrowser opens the page while its service is overloaded.
 func TestPageInABrowser(t *testing.T) {
@@ -52,7 +52,9 @@ func TestPageInABrowser(t *testing.T) {
 		}
 	})
 	t.Run("markup stays text", func(t *testing.T) {
-		b.until(fmt.Sprintf(`document.getElementById("scorecard").textContent.includes(%q)`, markup))
+		for _, section := range []string{"summary", "scorecard", "sheds"} {
+			b.until(fmt.Sprintf(`document.getElementById(%q).textContent.includes(%q)`, section, markup))
+		}
 		if n := eval[int](b, `document.querySelectorAll("img, main script, [onerror]").length`); n != 0 {
 			t.Errorf("a tenant's name has become %d elements", n)
 		}
@@ -124,7 +126,7 @@ func overloaded(t *testing.T) *admission.Controller {
 		Lanes: map[string]admission.LaneConfig{"write": {Limit: admission.LimitConfig{Fixed: 1000}}},
 		Scorecard: admission.ScorecardConfig{Rules: []scorecard.Rule{
 			{Name: "each tenant", Match: "tenant:*", Cap: scorecard.Cap{N: 400}},
-			{Name: "never", Match: "caller:nobody", Cap: scorecard.Cap{}},
+			{Name: "never", Match: "tenant:*;caller:nobody", Cap: scorecard.Cap{}},
 		}},
 		Regulators: map[string]admission.RegulatorConfig{
 			"lag": {Setpoint: 0.8, KI: 0.5, Period: 100 * time.Millisecond, Lanes: []string{"write"}},
