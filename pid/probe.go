@@ -27,6 +27,7 @@ const (
 	probeGapMax = 30
 
 	probeTimed = 30 // requests, from which on their times count
+	minJoined  = 8  // requests, to measure something when another lane does
 
 	// Two mean service times settle a lane; one request of an hour among many
 	// short ones must not halve the limit for minutes.
@@ -64,11 +65,16 @@ func (o *Octave) Join(now time.Duration, u Usage) {
 		return
 	}
 	ref := o.prev
-	if el := (now - o.win.start).Seconds(); o.win.n >= 20 && el > 0 {
+	if el := (now - o.win.start).Seconds(); o.win.n >= minJoined && el > 0 {
 		ref = o.win.measure(el, u, o.limit).after(o.prev)
 	}
-	if ref.n >= 8 && ref.binding && ref.finite() {
+	switch {
+	case ref.n >= minJoined && ref.binding && ref.finite():
 		o.startProbe(now, u, ref)
+	case ref.n < minJoined && o.probe.ref.binding && now.Seconds()-o.probe.last < 1:
+		// It has just measured itself, and has nothing to learn yet. Were its limit to
+		// stay, or to move, the other lane would measure how they share a back end.
+		o.startProbe(now, u, measured{mean: o.mean})
 	}
 }
 

@@ -240,3 +240,31 @@ func TestServiceTimesTellSaturation(t *testing.T) {
 		t.Errorf("half the limit at half the service time: %q", got)
 	}
 }
+
+// A lane whose own probe has just ended has nothing to compare another one with,
+// but halves its limit along with the other lane's: that one would measure the
+// change of its share.
+func TestJoinRightAfterAProbe(t *testing.T) {
+	l := newLane(t, pid.LimitConfig{Initial: 40})
+	backend := servers(4, 10*ms)
+	for !l.state().Probing {
+		l.runAs(l.step, backend)
+	}
+	l.law.(pid.Joiner).Join(l.now, l.use) // it probes already
+	for l.state().Probing {
+		l.runAs(l.step, backend)
+	}
+	limit, baseline := l.law.Limit(), l.state().Baseline
+	l.law.(pid.Joiner).Join(l.now, l.use)
+	l.limitIs("with the other lane", limit/2, limit/2)
+	if !l.state().Probing {
+		t.Fatalf("%+v, want a probe", l.state())
+	}
+	for l.state().Probing {
+		l.runAs(l.step, backend)
+	}
+	l.limitIs("after it", limit, limit)
+	if got := l.state(); got.Baseline != baseline || !strings.Contains(got.Why, "nothing learned") {
+		t.Errorf("%+v: learned from nothing, baseline was %v", got, baseline)
+	}
+}
