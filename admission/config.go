@@ -104,8 +104,8 @@ const (
 	Enforce Mode = iota
 	// Shadow takes the same way through the code and keeps the same
 	// statistics, but lets everything run at once; what would have been shed
-	// is counted. In overload that is more than Enforce would shed, since nobody
-	// is kept from the back end.
+	// is counted. In overload that is a forecast only as far as the back end gets no
+	// less done of all than it would of those admitted; see How to try a change.
 	Shadow
 	// Off lets everything through untouched and uncounted.
 	Off

@@ -76,7 +76,10 @@ func TestPanicsOnTheWayTakeNothing(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					calls := 0
 					second := func(at string) {
-						if calls++; at == where && calls%2 == 0 {
+						if at != where {
+							return
+						}
+						if calls++; calls%2 == 0 {
 							panic(errMine)
 						}
 					}

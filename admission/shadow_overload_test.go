@@ -9,10 +9,10 @@ import (
 	"time"
 )
 
-// Shadow keeps nobody from the back end, so in overload the laws measure one that
-// nobody protects, and what would be shed is no forecast of what Enforce sheds.
-// The package comment says so.
-func TestShadowOverstatesOverload(t *testing.T) {
+// In front of a pool whose callers leave at their deadlines, shadow tells at twice the
+// capacity about what Enforce sheds, though it keeps nobody from the pool, and the
+// limit does not sink for that.
+func TestShadowInOverload(t *testing.T) {
 	refused := map[Mode]float64{}
 	for _, mode := range []Mode{Shadow, Enforce} {
 		synctest.Test(t, func(t *testing.T) {
@@ -52,12 +52,12 @@ func TestShadowOverstatesOverload(t *testing.T) {
 				}
 			}
 			t.Logf("%v: median limit %d, ratio %.2f, refused %.3f", mode, limit, l.ShedRatio, refused[mode])
-			if mode == Shadow && limit > 2 || mode == Enforce && (limit < 20 || limit > 45) {
+			if mode == Shadow && limit < 4 || mode == Enforce && (limit < 20 || limit > 45) {
 				t.Errorf("%v: the median limit is %d", mode, limit)
 			}
 		})
 	}
-	if refused[Shadow] < 0.9 || refused[Enforce] > 0.55 {
-		t.Errorf("refused at twice the capacity: %v; want nearly all in shadow and about half else", refused)
+	if refused[Shadow] < 0.35 || refused[Shadow] > 0.7 || refused[Enforce] > 0.55 {
+		t.Errorf("refused at twice the capacity: %v; want about half in both", refused)
 	}
 }

@@ -52,7 +52,7 @@ func (c *Controller) unslottedLocked(a *ask, r Request) Ticket {
 		e = a.lane.takeLocked(c)
 	}
 	e.hold = a.hold
-	e.call.Rank, e.call.Op, e.call.Cost, e.call.Ghost, e.call.Stream = a.rank, r.Op, a.cost, true, r.Stream
+	e.call.Rank, e.call.Op, e.call.Cost, e.call.Ghost, e.call.Stream, e.call.Deadline = a.rank, r.Op, a.cost, true, r.Stream, a.due
 	a.lane.mu.core.Unslotted(&e.call)
 	return Ticket{e: e, gen: e.gen.Load()}
 }

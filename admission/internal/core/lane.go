@@ -44,7 +44,7 @@ type Lane struct {
 	signalWho string  // the one that asks for most
 	binding   string  // what asked for most at the gate's last tick
 
-	runs                     *Call // all that hold slots
+	runs, runsLast           *Call // all that hold slots, the latest first
 	settledHead, settledTail *Call
 
 	tick  ticks
@@ -222,7 +222,8 @@ func (l *Lane) Leave(now time.Duration, c *Call) {
 }
 
 // Release ends a call that runs. Ghosts may be in any state: what the lane
-// still has of them is taken back.
+// still has of them is taken back; the end of one without a slot stands for that of
+// another, see relieve.
 func (l *Lane) Release(now time.Duration, c *Call, o Outcome) {
 	l.advance(now)
 	tier := &l.count.Tiers[c.Tier()]
@@ -237,9 +238,32 @@ func (l *Lane) Release(now time.Duration, c *Call, o Outcome) {
 	case Running:
 		l.stop(c)
 		l.sample(c, o)
+	default:
+		if c.Ghost {
+			l.relieve(c, o)
+		}
 	}
 	c.State = Idle
 	l.grant()
+}
+
+// relieve takes the end of a ghost that holds no slot for the end of the one that
+// has held its slot longest. The back end has everybody, and slots would be held for
+// as long as it takes to serve somebody among all; but what it gets done is about what
+// it would get done of fewer, so the lane goes on at that pace. Who ends with his
+// deadline has given up: nothing was done. The limit's law is shown nothing, for
+// the back end's pace says nothing about another limit.
+func (l *Lane) relieve(ended *Call, o Outcome) {
+	late := l.now - ended.Deadline
+	if gaveUp := o == Overload && ended.Deadline > 0 && late >= 0 && late < TickPeriod; gaveUp || o == Ignore {
+		return
+	}
+	if c := l.runsLast; c != nil && c.Ghost && !c.Stream {
+		l.stop(c)
+		c.State, c.overrun = Idle, true
+		l.count.Overrun += c.Cost
+		l.tick.barren, l.tick.lastDone = l.now, l.now
+	}
 }
 
 // advance moves the lane's time.

@@ -171,7 +171,26 @@ func (m *model) release(now time.Duration, c *Call, o Outcome) {
 		*list, _ = remove(*list, c)
 	}
 	m.lane.Release(now, c, o)
+	m.relieved()
 	m.settled(nil)
+}
+
+// relieved takes over that a ghost's end was taken for another's, who runs on without
+// his slot: it must be the one that had it longest.
+func (m *model) relieved() {
+	for _, c := range m.running {
+		if c.State != Idle {
+			continue
+		}
+		m.running, _ = remove(m.running, c)
+		m.unslotted = append(m.unslotted, c)
+		for _, other := range m.running {
+			if other.Started < c.Started || !c.Ghost {
+				m.t.Fatalf("relieved is one that started at %v, ghost %v; another at %v", c.Started, c.Ghost, other.Started)
+			}
+		}
+		return
+	}
 }
 
 // leave is a caller's who goes while he waits, or just as he is granted.

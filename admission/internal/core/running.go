@@ -16,6 +16,8 @@ func (l *Lane) start(c *Call) {
 	c.run = running{next: l.runs}
 	if l.runs != nil {
 		l.runs.run.prev = c
+	} else {
+		l.runsLast = c
 	}
 	l.runs = c
 	l.tick.out++
@@ -40,6 +42,8 @@ func (l *Lane) stop(c *Call) {
 	}
 	if c.run.next != nil {
 		c.run.next.run.prev = c.run.prev
+	} else {
+		l.runsLast = c.run.prev
 	}
 	c.run = running{}
 }
