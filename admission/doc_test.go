@@ -15,6 +15,7 @@ import (
 	"testing"
 
 	"github.com/spillway-go/spillway/admission"
+	"github.com/spillway-go/spillway/admission/configfile"
 )
 
 // sources parses a folder's Go files but for the tests.
@@ -145,6 +146,24 @@ func TestDocCitesTestsThereAre(t *testing.T) {
 	for _, name := range cited {
 		if !strings.Contains(tests, "\nfunc "+name+"(t ") {
 			t.Errorf("the package comment cites %s, which is not there", name)
+		}
+	}
+}
+
+// Each line of a config in the tuning guide is one that a file may have.
+func TestDocTuningLinesAreConfigs(t *testing.T) {
+	_, guide, ok := strings.Cut(packageComment(t), "\n# From a symptom to a line of the config\n")
+	if !ok {
+		t.Fatal("the package comment has no tuning guide")
+	}
+	guide, _, _ = strings.Cut(guide, "\n# ")
+	lines := regexp.MustCompile(`(?m)^\t(.+)$`).FindAllStringSubmatch(guide, -1)
+	if len(lines) < 10 {
+		t.Errorf("only %d lines are found", len(lines))
+	}
+	for _, line := range lines {
+		if _, err := configfile.Parse("the guide", []byte(line[1])); err != nil {
+			t.Errorf("%s\n%v", line[1], err)
 		}
 	}
 }

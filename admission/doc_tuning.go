@@ -1,3 +1,73 @@
+// # From a symptom to a line of the config
+//
+// Each with what to look at in [Stats] (or on the debug page), and a config that changes
+// one thing: the names are examples, the rest of the file stays as it is. None is to be
+// believed before it was tried, see below.
+//
+// p99 is too high while nothing is shed. Latency near Baseline, and Wait high: requests wait
+// for slots, at most for a third of their deadlines. Let them wait less:
+//
+//	lanes: {read: {queue: {law: tight}}}
+//
+// Latency well above Baseline, and LimitWhy "hold: the limit does not bind": the back end is
+// slow by itself, and no limit helps. Where the limit binds, requests crowd it: bound it.
+//
+//	lanes: {read: {limit: {max: 60}}}
+//
+// t1 is shed at twice the capacity. Tiers[1].Shed says for which reason. For priority: t0 and
+// t1 alone are more than the lane can do, mostly since too much is called t1; Threshold shows
+// where shedding begins. Name the callers who can wait:
+//
+//	priorities: {callers: {checkout: t1, web: t2, "batch-*": t5}}
+//
+// For queue-timeout or evicted: t1 waits behind its like, with little time. "pid" keeps the queue
+// shorter by refusing more of the others at the gate:
+//
+//	lanes: {read: {gate: {law: pid}}}
+//
+// All tiers fare alike. They are one tier: nobody says what he is, and all is t3. Set
+// Request.Priority, or the callers as above.
+//
+// The limit flaps. LimitWhy goes from "grow: faster than the baseline allows" to "cut: slower than the
+// baseline allows" and back within seconds: two kinds of work share a lane, and each takes the other's
+// time for its own. Part them, or hold the limit within what you know:
+//
+//	lanes: {default: {}, report: {limit: {max: 8}, deadline: 30s}}
+//	lanes: {default: {limit: {min: 16, max: 64}}}
+//
+// The limit stays at Min. "cut: slower than the baseline allows" for minutes: a downstream has become
+// slower for good, and the floor is too low to find out. "rest: failing at the floor": most that runs
+// fails or is late, which is the back end's matter; a larger limit would not mend it.
+//
+//	lanes: {default: {limit: {min: 20}}}
+//
+// A tenant is shed though the service is idle. Reason tenant-cap: a rule says so, see Rules. Let it
+// be generous while there is room, and hard when there is none; or first only count, with mode shadow:
+//
+//	scorecard: {rules: [{name: each tenant, match: "tenant:*", cap: 50%, under_pressure: 10%}]}
+//	scorecard: {rules: [{name: each tenant, match: "tenant:*", cap: 10%, mode: shadow}]}
+//
+// Reason keyed, with a guard of kind rate: it knows no idle. Raise it, or use a cap.
+//
+//	regulators: {rate: {kind: rate, limit: 400, by: tenant}}
+//
+// Reason priority though slots are free: Binding names a signal that is above its setpoint. Read
+// it in Signals; with its Terms.I high and its pressure low it is on its way back.
+//
+//	regulators: {memory: {kind: heap, limit: 1GiB, setpoint: 90%}}
+//
+// Many die in the queue (queue-timeout, evicted), and callers would rather hear no at once.
+//
+//	lanes: {read: {queue: {capacity: 16}, gate: {law: pid}}}
+//
+// Reason deadline while all is well: callers bring less time than Median, or none is left when they
+// arrive. That is theirs to change. If they bring none at all, the lane says what they have:
+//
+//	lanes: {write: {deadline: 2s}}
+//
+// A change of the file does nothing. Config.Err says why it was refused, and the log once,
+// with line and column.
+//
 // # What happens when
 //
 // The figures are what this repository's tests print, in virtual time; the command
@@ -94,12 +164,12 @@
 //
 // # How to try a change
 //
-// Simulate it: write the config as a file (see package admission/configfile), describe the back end (servers, service
-// time, load) as a scenario, and compare.
+// Simulate it: describe the back end (servers, service time) as a scenario, or let a load test of
+// it write one, or record its requests (see package admission/sim); and run the file there is and the
+// new one on the same requests. Exit status 1 guards a requirement in your own CI.
 //
-//	go run ./examples/shedcurve sim -scenario admission/sim/testdata/train/08-caphalf-0.9.json
-//	go run ./examples/shedcurve sim -scenario admission/sim/testdata/train/08-caphalf-0.9.json -gate pid
-//	go run ./examples/shedcurve sim -scenario FILE -config FILE -out FOLDER
+//	go run ./examples/shedcurve sim -scenario FILE -config now.yaml -config new.yaml -out FOLDER
+//	go run ./examples/shedcurve sim -scenario FILE -config new.yaml -require 'goodput>=0.95 t1>=99% p99<=50ms'
 //
 // Then [Shadow], on real traffic: everything runs at once, and Tiers[t].Shadow
 // counts what would have been shed. While the service is not overloaded that
