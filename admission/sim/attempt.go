@@ -36,6 +36,8 @@ type attempt struct {
 
 	work    []float64 // by station
 	station int       // where it is
+	visits  int       // there, that are over
+	refusal bool      // it is none, but what one costs that is not served
 
 	gen  uint32 // tells its events from those of the attempt it was before
 	next *attempt
@@ -115,12 +117,16 @@ func cumulate(mix []float64) []float64 {
 
 // serve lets the back end work on an attempt that has got its slot.
 func (e *engine) serve(a *attempt) {
-	a.slot, a.serving, a.station = true, true, 0
+	a.slot, a.serving, a.station, a.visits = true, true, 0, 0
 	// Attempts of one request differ in work: what made one slow (a lock, a cold
 	// cache, a page fault) is mostly not there the next time.
 	r := e.works.fork(a.number).fork(uint64(a.retries))
+	factor := 1.0
+	if tier := a.rank / core.NumCohorts; tier < len(e.scenario.TierWork) {
+		factor = e.scenario.TierWork[tier]
+	}
 	for i, s := range e.stations {
-		a.work[i] = s.work.draw(&r, &a.request)
+		a.work[i] = factor * s.work.draw(&r, &a.request)
 	}
 	e.stations[0].enter(e.now, a)
 }
@@ -128,7 +134,17 @@ func (e *engine) serve(a *attempt) {
 // served takes an attempt from the station that is done with it.
 func (e *engine) served(s *station) {
 	a := s.finish()
-	if a.station++; a.station < len(e.stations) {
+	if a.refusal {
+		a.refusal, a.serving = false, false
+		e.put(a)
+		return
+	}
+	if a.visits++; a.visits == len(s.visits) {
+		a.visits = 0
+		a.station++
+	}
+	dropped := !a.asking && e.scenario.Client.CancelStopsWork
+	if a.station < len(e.stations) && !dropped {
 		e.stations[a.station].enter(e.now, a)
 		return
 	}
@@ -147,4 +163,17 @@ func (e *engine) served(s *station) {
 		e.answer(a)
 	}
 	e.put(a)
+}
+
+// vain takes of the stations what an attempt costs that is not served.
+func (e *engine) vain() {
+	for i, s := range e.stations {
+		if s.spec.RefusalMS == 0 {
+			continue
+		}
+		a := e.take()
+		a.refusal, a.serving, a.station = true, true, i
+		a.work[i] = s.spec.RefusalMS / 1000
+		s.bear(e.now, a)
+	}
 }

@@ -75,6 +75,7 @@ func (e *engine) settled() {
 // refuse tells an attempt's client no.
 func (e *engine) refuse(a *attempt, why core.Reason) {
 	e.tally.shed(a, why)
+	e.vain()
 	a.asking = false
 	e.again(a, why != core.ReasonDeadline)
 	e.put(a)
@@ -90,12 +91,16 @@ func (e *engine) answer(a *attempt) {
 // giveUp is when an attempt's deadline passes.
 func (e *engine) giveUp(a *attempt) {
 	a.asking = false
+	e.vain()
+	c := &e.scenario.Client
+	dropped := a.slot && c.CancelStopsWork && e.stations[a.station].leave(e.now, a)
+	a.serving = a.serving && !dropped
 	switch {
 	case a.call.State == core.Waiting && !a.slot:
 		e.lane.Leave(e.now, &a.call)
 		e.tally.died(a)
 		e.tally.left(a)
-	case a.slot && e.scenario.Client.CancelReleasesSlot:
+	case dropped, a.slot && c.CancelReleasesSlot:
 		a.slot = false
 		e.tally.took(a, a.patience)
 		e.tally.late(a)

@@ -45,6 +45,13 @@ var variants = []struct {
 	{"cancel and retry", func(s *Scenario) {
 		s.Client.CancelReleasesSlot, s.Client.Retry, s.Client.MaxRetry = true, "immediate", 3
 	}},
+	{"cancel stops work", func(s *Scenario) { s.Client.CancelStopsWork = true }},
+	{"cancel does both", func(s *Scenario) { s.Client.CancelStopsWork, s.Client.CancelReleasesSlot = true, true }},
+	{"refusals cost", func(s *Scenario) { s.Backend[0].RefusalMS, s.Backend[1].RefusalMS = 0.5, 0.1 }},
+	{"a pool", func(s *Scenario) {
+		s.Client.CancelStopsWork = true
+		s.Backend = []Station{{Servers: 16, Cores: 8, Visits: []float64{1, 4, 5}, Random: true, RefusalMS: 0.2, Dist: Dist{Kind: "exp", MeanMS: 10}}}
+	}},
 	{"closed", func(s *Scenario) { s.Load = Arrivals{ClosedClients: 40} }},
 	{"thinking", func(s *Scenario) { s.Load = Arrivals{ClosedClients: 100, ThinkMS: 50} }},
 	{"open and closed", func(s *Scenario) { s.Load.ClosedClients = 10 }},
@@ -52,6 +59,7 @@ var variants = []struct {
 		s.Backend[0].Speed = []Point{{0, 1}, {5, 1}, {5, 0}, {7, 0}, {7, 1}}
 	}},
 	{"all the same", func(s *Scenario) { s.OneRank = true }},
+	{"dear tiers", func(s *Scenario) { s.TierWork = []float64{0.5, 0.5, 1, 2} }},
 	{"no tiers", func(s *Scenario) { s.TierMix = nil }},
 }
 

@@ -96,6 +96,9 @@ func (v *problems) log(s *Scenario) {
 	if len(s.TierMix) > 0 {
 		v.add("tier_mix", "given", "must be left out with a log")
 	}
+	if len(s.TierWork) > 0 {
+		v.add("tier_work", "given", "must be left out with a log")
+	}
 	if n := len(s.Requests); n > maxRequests {
 		v.add("log", fmt.Sprintf("%d requests", n), fmt.Sprintf("must be at most %d", maxRequests))
 	}

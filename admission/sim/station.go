@@ -12,14 +12,17 @@ type station struct {
 	spec Station
 	work work
 
-	servers int     // now; 0: no bound
-	factor  float64 // of the schedule, now
+	servers int       // now; 0: no bound
+	visits  []float64 // shares of a request's work
+	beside  int       // in service that take no server
+	factor  float64   // of the schedule, now
 	paused  bool
 
 	got     float64       // seconds of work that each in service has got
 	at      time.Duration // when that was so
 	serving heap[float64, *attempt]
 	waiting ring
+	choice  stream // among those that wait, where it is random
 
 	done   time.Duration // the next end of service
 	change time.Duration // the next change by schedule or pause
@@ -30,9 +33,25 @@ type station struct {
 const schedulePeriod = 250 * time.Millisecond
 
 func newStation(spec Station, sizeSigma float64, noise stream) *station {
-	s := &station{spec: spec, work: newWork(&spec, sizeSigma, noise), done: never}
+	s := &station{spec: spec, work: newWork(&spec, sizeSigma, noise), visits: shares(spec.Visits), done: never, choice: noise.fork(1)}
 	s.turn(0)
 	return s
+}
+
+// shares are parts in proportion to their sum; one if there are none.
+func shares(parts []float64) []float64 {
+	if len(parts) == 0 {
+		return []float64{1}
+	}
+	sum := 0.0
+	for _, p := range parts {
+		sum += p
+	}
+	out := make([]float64, len(parts))
+	for i, p := range parts {
+		out[i] = p / sum
+	}
+	return out
 }
 
 // turn puts into force what schedule and pauses say at now.
@@ -117,16 +136,39 @@ func (s *station) enter(now time.Duration, a *attempt) {
 }
 
 func (s *station) fill() {
-	for s.waiting.len > 0 && (s.servers == 0 || s.serving.len() < s.servers) {
+	for s.waiting.len > 0 && (s.servers == 0 || s.serving.len()-s.beside < s.servers) {
+		if s.spec.Random {
+			s.waiting.swap(int(s.choice.next() % uint64(s.waiting.len)))
+		}
 		a := s.waiting.pop()
-		s.serving.push(s.got+a.work[a.station], a)
+		s.serving.push(s.got+a.work[a.station]*s.visits[a.visits], a)
 	}
+}
+
+// bear takes an attempt in that needs no server.
+func (s *station) bear(now time.Duration, a *attempt) {
+	s.advance(now)
+	s.beside++
+	s.serving.push(s.got+a.work[a.station], a)
+	s.plan()
+}
+
+// leave drops an attempt that waits; false if it does not.
+func (s *station) leave(now time.Duration, a *attempt) bool {
+	s.advance(now)
+	ok := s.waiting.remove(a)
+	s.fill()
+	s.plan()
+	return ok
 }
 
 // finish ends the service that is due.
 func (s *station) finish() *attempt {
 	s.advance(s.done)
 	a := s.serving.pop()
+	if a.refusal {
+		s.beside--
+	}
 	s.fill()
 	s.plan()
 	return a
@@ -147,6 +189,29 @@ func (r *ring) push(a *attempt) {
 	}
 	r.items[(r.head+r.len)&(len(r.items)-1)] = a
 	r.len++
+}
+
+// at is where the i-th is.
+func (r *ring) at(i int) **attempt { return &r.items[(r.head+i)&(len(r.items)-1)] }
+
+// swap puts the i-th first and the first in its place.
+func (r *ring) swap(i int) {
+	a, b := r.at(0), r.at(i)
+	*a, *b = *b, *a
+}
+
+// remove takes one out from wherever it is.
+func (r *ring) remove(a *attempt) bool {
+	for i := range r.len {
+		if *r.at(i) == a {
+			for ; i > 0; i-- {
+				*r.at(i) = *r.at(i - 1)
+			}
+			r.pop()
+			return true
+		}
+	}
+	return false
 }
 
 // pop takes out the first. REQUIRES: there is one.

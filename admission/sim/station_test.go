@@ -161,3 +161,28 @@ func TestSchedules(t *testing.T) {
 		}
 	}
 }
+
+// Who waits may leave; who is in service stays to the end of his visit. What needs no
+// server is served beside.
+func TestStationLeave(t *testing.T) {
+	s := newStation(Station{Servers: 1, Cores: 1, Visits: []float64{1, 3}, Dist: Dist{Kind: "det", MeanMS: 1}}, 0, stream{1})
+	var all [3]*attempt
+	for i := range all {
+		all[i] = &attempt{work: []float64{2}}
+		s.enter(0, all[i])
+	}
+	if s.leave(0, all[0]) || !s.leave(0, all[1]) || s.leave(0, all[1]) {
+		t.Error("who waited is still there, or who was served is not")
+	}
+	s.bear(0, &attempt{work: []float64{0.25}, refusal: true})
+	want := []time.Duration{500 * time.Millisecond, 750 * time.Millisecond, 1250 * time.Millisecond} // a quarter of 2 s is his first visit
+	for i, w := range want {
+		at := s.done
+		if a := s.finish(); (at-w).Abs() > time.Microsecond || a.refusal != (i == 0) {
+			t.Errorf("end %d at %v, want %v", i, at, w)
+		}
+	}
+	if s.done != never || s.beside != 0 || s.waiting.len != 0 {
+		t.Errorf("left: done %v, %d beside, %d wait", s.done, s.beside, s.waiting.len)
+	}
+}

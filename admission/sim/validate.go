@@ -17,6 +17,7 @@ const (
 	maxRate     = 10_000_000.0 // arrivals per second
 	maxServers  = 1_000_000
 	maxStations = 64
+	maxVisits   = 100
 	maxPoints   = 10_000
 	maxRetries  = 1_000
 	maxFactor   = 1_000_000.0
@@ -59,6 +60,7 @@ func (s Scenario) Validate() error {
 		v.between("client.deadline_ms", s.Client.DeadlineMS, 1e-3, maxMillis)
 	}
 	v.tiers(s.TierMix)
+	v.works(s.TierWork)
 	return errors.Join(v...)
 }
 
@@ -98,6 +100,8 @@ func (v *problems) points(field string, points []Point, most float64) {
 
 func (v *problems) station(at string, s *Station, logged bool) {
 	v.between(at+"servers", float64(s.Servers), 0, maxServers)
+	v.visits(at+"visits", s.Visits)
+	v.between(at+"refusal_ms", s.RefusalMS, 0, maxMillis)
 	v.points(at+"servers_factor", s.ServersFactor, maxFactor)
 	v.between(at+"cores", s.Cores, 0, maxServers)
 	v.between(at+"knee", s.Knee, 0, maxServers)
@@ -133,6 +137,20 @@ func (v *problems) station(at string, s *Station, logged bool) {
 	}
 }
 
+func (v *problems) visits(field string, parts []float64) {
+	if len(parts) > maxVisits {
+		v.add(field, fmt.Sprintf("%d parts", len(parts)), fmt.Sprintf("must be at most %d", maxVisits))
+	}
+	sum := 0.0
+	for i, part := range parts {
+		v.between(fmt.Sprintf("%s[%d]", field, i), part, 0, maxFactor)
+		sum += part
+	}
+	if len(parts) > 0 && !(sum > 0) {
+		v.add(field, strings.Trim(fmt.Sprint(parts), "[]"), "must have a part above 0")
+	}
+}
+
 func (v *problems) load(l Arrivals, capacity float64) {
 	v.points("load.points", l.Points, maxRate/math.Max(capacity, 1e-3))
 	v.between("load.closed_clients", float64(l.ClosedClients), 0, maxServers)
@@ -151,6 +169,15 @@ func (v *problems) client(c Client) {
 		v.add("client.base_ms", c.BaseMS, "must be above 0 for retry "+c.Retry)
 	}
 	v.between("client.retry_after_jitter", c.RetryAfterJitter, 0, 1)
+}
+
+func (v *problems) works(factors []float64) {
+	if len(factors) > admission.NumTiers {
+		v.add("tier_work", fmt.Sprintf("%d tiers", len(factors)), fmt.Sprintf("must be at most %d", admission.NumTiers))
+	}
+	for i, f := range factors {
+		v.between(fmt.Sprintf("tier_work[%d]", i), f, 0, maxFactor)
+	}
 }
 
 func (v *problems) tiers(mix []float64) {

@@ -26,6 +26,7 @@ type arm struct {
 	name   string
 	client *load.Client
 	child  *child // nil when somebody else runs the service
+	db     string // its database
 	stop   func() // ends it
 }
 
@@ -94,7 +95,7 @@ func startArm(ctx context.Context, name string, sizes orders.Sizes, flags ...str
 		_ = child.Stop()
 		return a, err
 	}
-	return arm{name, client, child, func() {
+	return arm{name, client, child, db, func() {
 		client.Close()
 		_ = child.Stop()
 		os.RemoveAll(dir)

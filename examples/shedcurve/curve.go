@@ -78,7 +78,11 @@ func (o options) expected() time.Duration {
 		points *= 2
 	}
 	const probes, start = probeRounds * 6, 6 * time.Second // levels of the capacity's measurement; trial and seeding
-	return time.Duration(points)*(o.warmUp+o.duration+pointRest) + probes*o.window + start
+	own := time.Duration(0)
+	if o.scenario {
+		own = 3*tierWindows*o.window + refusalTime + time.Second // the scenario
+	}
+	return time.Duration(points)*(o.warmUp+o.duration+pointRest) + probes*o.window + start + own
 }
 
 func (c *curve) measured() bool {
@@ -99,6 +103,15 @@ func (c *curve) measure(ctx context.Context) error {
 	}
 	if err := c.capacity(ctx); err != nil {
 		return err
+	}
+	if c.opts.scenario {
+		s, err := c.scenario(ctx)
+		if err == nil {
+			err = writeScenario(c.opts.out, s)
+		}
+		if err != nil {
+			return fmt.Errorf("the service as a scenario: %w", err)
+		}
 	}
 	for i, x := range c.opts.rates {
 		for j := range c.arms {

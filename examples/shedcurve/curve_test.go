@@ -58,17 +58,21 @@ func files(t *testing.T, dir string) (names []string) {
 	return names
 }
 
-const fourFiles = "shedcurve.csv shedcurve.html shedcurve.json shedcurve.svg"
+const (
+	fourFiles = "shedcurve.csv shedcurve.html shedcurve.json shedcurve.svg"
+	fiveFiles = "shedcurve.csv shedcurve.html shedcurve.json shedcurve.scenario.json shedcurve.svg"
+)
 
 // The whole program, small: both arms over the real service.
 func TestBothArms(t *testing.T) {
 	o := short(t, "", 2, 4) // some requests also where the service can do five a second
+	o.scenario = true
 	var stdout, stderr bytes.Buffer
 	if err := newCurve(o, &stderr).run(t.Context(), &stdout); err != nil {
 		t.Fatal(err)
 	}
-	if got := strings.Join(files(t, o.out), " "); got != fourFiles {
-		t.Errorf("files %s, want %s", got, fourFiles)
+	if got := strings.Join(files(t, o.out), " "); got != fiveFiles {
+		t.Errorf("files %s, want %s", got, fiveFiles)
 	}
 	if stderr.Len() > 0 {
 		t.Errorf("not quiet on what is no terminal: %q", stderr.String())
@@ -78,6 +82,7 @@ func TestBothArms(t *testing.T) {
 		t.Fatalf("capacity %v, deadline %v, seed %v, %d arms", r.CapacityRPS, r.DeadlineMS, r.Seed, len(r.Arms))
 	}
 	t.Logf("capacity %.0f/s", r.CapacityRPS)
+	checkScenario(t, filepath.Join(o.out, scenarioFile), r.CapacityRPS)
 	for _, a := range r.Arms {
 		if len(a.Points) != 2 || a.Points[0].X != 2 || a.Points[1].X != 4 {
 			t.Fatalf("arm %s: %d points", a.Name, len(a.Points))

@@ -4,7 +4,8 @@
 //
 // starts the service of package orders twice as child processes (arm "off": plain; arm "on": behind Spillway; the
 // same handler and pool otherwise), measures the plain one's capacity, offers both from half to ten times that,
-// and prints a table and writes shedcurve.html, .svg, .csv and .json. The flag -help lists what can be changed;
+// and prints a table and writes shedcurve.html, .svg, .csv and .json, and the service as a scenario for the
+// simulator, shedcurve.scenario.json (not with -quick). The flag -help lists what can be changed;
 // with -grpc the service speaks gRPC instead of HTTP; with -target it loads a service that is already running, and
 //
 //	go run ./examples/shedcurve serve -addr 127.0.0.1:8080 -spillway on

@@ -28,6 +28,7 @@ type options struct {
 	out      string
 	json     bool
 	grpc     bool         // our own service speaks gRPC
+	scenario bool         // it is also written as one
 	sizes    orders.Sizes // of our own service; zero: as fits this machine
 }
 
@@ -100,7 +101,7 @@ func parseOptions(args []string, stderr io.Writer) (options, error) {
 	fs.BoolVar(&o.json, "json", false, "print the report as JSON instead of a table")
 	fs.BoolVar(&o.grpc, "grpc", false, "our own service speaks gRPC instead of HTTP")
 	customersFlag(fs, &customers)
-	fs.BoolVar(&quick, "quick", false, "fewer loads for a shorter time: under 30 s")
+	fs.BoolVar(&quick, "quick", false, "fewer loads for a shorter time, and no scenario: under 30 s")
 	if err := parseFlags(fs, args); err != nil {
 		return o, err
 	}
@@ -120,6 +121,7 @@ func parseOptions(args []string, stderr io.Writer) (options, error) {
 		}
 	}
 	o.warmUp = o.duration / 4
+	o.scenario = o.target == "" && !quick
 	if quick {
 		o.warmUp = max(o.warmUp, quickWarmUp)
 	}

@@ -10,8 +10,15 @@ import (
 	_ "modernc.org/sqlite" // the driver "sqlite": pure Go, so the load test needs no C compiler
 )
 
+// Connections is how many the pool has, as a small service has them. A request takes one for each of its statements.
+const Connections = 16
+
+// Statements are what parts of a request's work its statements are: the most frequent kind, a customer's list, looks up a
+// row by its key and then adds up two things; the others are much like it.
+func Statements() []float64 { return []float64{0.02, 0.49, 0.49} }
+
 const (
-	poolSize    = 16                     // connections, as a small service has them
+	poolSize    = Connections
 	seededStock = 1_000_000              // of every product: no run sells out
 	busyTimeout = 100 * time.Millisecond // how long a writer waits for another before SQLITE_BUSY
 )

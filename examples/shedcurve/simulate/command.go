@@ -40,6 +40,9 @@ func Main(args []string, stdout, stderr io.Writer) int {
 }
 
 func (o *options) run(stdout, stderr io.Writer) error {
+	if o.against != nil {
+		return o.runAgainst(stdout)
+	}
 	results, err := o.simulate(stderr)
 	if err != nil {
 		return err

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spillway-go/spillway/admission"
 	"github.com/spillway-go/spillway/admission/sim"
+	"github.com/spillway-go/spillway/examples/shedcurve/report"
 )
 
 // options is what the flags say.
@@ -23,6 +24,7 @@ type options struct {
 	json       bool
 	out        string
 	required   []requirement
+	against    *report.Report // a measured curve to compare with; or nil
 }
 
 // maxSeeds bounds the runs of a scenario.
@@ -36,6 +38,10 @@ Runs scenarios in virtual time. With several -config all meet the same requests,
 
 A scenario is JSON, see admission/sim/testdata/README.md, or a request log that ends in .csv, see go doc
 ./admission/sim ParseLog.
+
+With -against the loads of a measured curve are simulated, and both are shown at each load and in one picture:
+
+  shedcurve sim -scenario shedcurve.scenario.json -against shedcurve.json -out FOLDER
 
 With -require every config must meet every term in every scenario, in the mean of the runs; what is not met is told
 and the exit status is 1, for a CI to guard a change of the config:
@@ -61,6 +67,7 @@ func parse(args []string, stderr io.Writer) (options, error) {
 	gate := fs.String("gate", "", "gate's `law`: ff, pid or off; empty: the config's")
 	front := fs.String("front", "full", "`what` stands before the limit: full, or lab to compare laws of the limit alone")
 	require := fs.String("require", "", "`terms` that must hold, see above")
+	against := fs.String("against", "", "shedcurve.json `FILE` of a load test: simulate its loads, and compare")
 	var o options
 	fs.IntVar(&o.seeds, "seeds", 4, "`N` runs of each scenario")
 	fs.BoolVar(&o.oracle, "oracle", false, "compare with the best fixed limit; takes minutes where it is not known yet")
@@ -140,6 +147,16 @@ func parse(args []string, stderr io.Writer) (options, error) {
 	case *law != "":
 		for i, c := range o.contenders {
 			o.contenders[i] = c.with(*lane, *law)
+		}
+	}
+	if *against != "" {
+		if r, err := readReport(*against); err != nil {
+			errs = append(errs, err)
+		} else {
+			o.against = &r
+			if err := o.checkAgainst(*require); err != nil && len(errs) == 0 {
+				errs = append(errs, err)
+			}
 		}
 	}
 	for _, c := range o.contenders {
