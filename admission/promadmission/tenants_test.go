@@ -101,11 +101,13 @@ func TestManyTenants(t *testing.T) {
 	for i := range 100_000 {
 		ask(t, c, fmt.Sprint("tenant-", i), 1)
 	}
-	n, best := 0, time.Hour
+	n, best, shown := 0, time.Hour, 0
 	for range 5 {
 		begin := time.Now()
 		families := scrape(t, reg)
 		best = min(best, time.Since(begin))
+		// In a slow run the tenants are forgotten, as idle, before the last of them.
+		shown = max(shown, len(series(families["tenant_rejections_total"])))
 		n = 0
 		for _, f := range families {
 			n += len(f.Metric)
@@ -115,8 +117,8 @@ func TestManyTenants(t *testing.T) {
 		}
 	}
 	t.Logf("%d series, a scrape takes %v", n, best)
-	if shown := series(scrape(t, reg)["tenant_rejections_total"]); len(shown) != promadmission.MaxTenants+1 {
-		t.Errorf("%d tenants are shown", len(shown))
+	if shown != promadmission.MaxTenants+1 {
+		t.Errorf("%d tenants are shown", shown)
 	}
 	if n >= 200 { // of them 34 for tenants, 10 for rules
 		t.Errorf("%d series", n)
