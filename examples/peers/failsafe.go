@@ -9,8 +9,8 @@ import (
 	"github.com/failsafe-go/failsafe-go/priority"
 )
 
-// failsafeLimiter is failsafe-go's adaptive limiter as failsafe-go.dev/adaptive-limiter starts with:
-// "limiter := adaptivelimiter.NewWithDefaults[any]()".
+// failsafeLimiter is failsafe-go's adaptive limiter with what NewWithDefaults gives: "min, max, and
+// initial limits of 1, 200, and 20 respectively".
 type failsafeLimiter struct {
 	l adaptivelimiter.AdaptiveLimiter[any]
 }
@@ -47,9 +47,9 @@ func settle(p adaptivelimiter.Permit, err error) {
 
 func (failsafeLimiter) close() {}
 
-// failsafePrioritized is the same limiter with a prioritizer: "BuildPrioritized(prioritizer)" and
-// "prioritizer.ScheduleCalibrations(ctx, time.Second)", at failsafe-go.dev/adaptive-limiter#prioritized-rejection.
-// Its usage tracker makes tenants fair: priority.NewUsageTracker and priority.ContextWithUser, ibid.
+// failsafePrioritized is the same limiter with a prioritizer, as failsafe-go.dev/adaptive-limiter has it:
+// "prioritizer.ScheduleCalibrations(ctx, time.Second)" and BuildPrioritized, whose queueing is by default that
+// which is shown there, 2 and 3 times the limit. A usage tracker is what it has to be fair to tenants.
 type failsafePrioritized struct {
 	l    adaptivelimiter.PriorityLimiter[any]
 	fair bool // among tenants
@@ -85,8 +85,8 @@ func (l failsafePrioritized) do(ctx context.Context, r *request, work func(conte
 
 func (l failsafePrioritized) close() { l.stop() }
 
-// failsafeThrottler sheds at random by the recent rate of failures, failsafe-go.dev/adaptive-throttler:
-// "throttler := adaptivethrottler.NewWithDefaults[any]()".
+// failsafeThrottler sheds at random by the recent rate of failures, with what NewWithDefaults gives: "a
+// failureRateThreshold of .1, a thresholdingPeriod of 1 minute, and a maxRejectionRate of .9".
 type failsafeThrottler struct {
 	t adaptivethrottler.AdaptiveThrottler[any]
 }

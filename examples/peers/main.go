@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"flag"
 	"fmt"
@@ -9,10 +10,15 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"github.com/zeromicro/go-zero/core/logx"
 )
 
 func main() {
-	err := run(os.Args[1:], os.Stdout, os.Stderr)
+	if inBubble() {
+		bubble()
+	}
+	err := start(os.Args[1:], os.Stdout, os.Stderr)
 	if err != nil && !errors.Is(err, flag.ErrHelp) {
 		fmt.Fprintln(os.Stderr, "peers:", err)
 		os.Exit(1)
@@ -64,12 +70,12 @@ func peerNames() []string {
 	return names
 }
 
-func run(args []string, stdout, stderr io.Writer) error {
+func start(args []string, stdout, stderr io.Writer) error {
 	o, err := parse(args, stderr)
 	if err != nil {
 		return err
 	}
-	text, err := compare(o, stderr)
+	text, svg, err := compare(o, stderr)
 	if err != nil {
 		return err
 	}
@@ -80,20 +86,31 @@ func run(args []string, stdout, stderr io.Writer) error {
 	if err := os.MkdirAll(o.out, 0o755); err != nil {
 		return err
 	}
-	return os.WriteFile(filepath.Join(o.out, "peers.md"), []byte(text), 0o644)
+	return errors.Join(
+		os.WriteFile(filepath.Join(o.out, "peers.md"), []byte(text), 0o644),
+		os.WriteFile(filepath.Join(o.out, "peers.svg"), svg, 0o644))
 }
 
 // rounds is what the medians are of.
 const rounds = 5
 
-func compare(o options, progress io.Writer) (string, error) {
+// seed is that of every load.
+const seed = 1
+
+func compare(o options, progress io.Writer) (text string, svg []byte, err error) {
 	d := 100 * time.Millisecond
 	if o.quick {
 		d = 20 * time.Millisecond
 	}
+	logx.Disable() // go-zero's, which reports on the process once a minute
 	costs, err := measureCosts(o.peers, rounds, d, progress)
 	if err != nil {
-		return "", err
+		return "", nil, err
 	}
-	return "## Decision cost\n\n" + costTable(costs), nil
+	f := findings{plan: planOf(o.quick)}
+	if err := f.measure(context.Background(), o.peers, seed, progress); err != nil {
+		return "", nil, err
+	}
+	svg, err = f.picture(o.peers)
+	return "## Decision cost\n\n" + costTable(costs) + f.text(o.peers), svg, err
 }

@@ -24,8 +24,7 @@ var made atomic.Int64
 
 func newEntry() sentinelEntry { return sentinelEntry{fmt.Sprintf("peer-%d", made.Add(1))} }
 
-// initSentinel is its documentation's start, sentinelguard.io/en-us/docs/golang/basic-api-usage.html:
-// "sentinel.InitDefault()", but for its logs and its collectors, in whose place setCPU is.
+// initSentinel is InitDefault but for its logs and its collectors, in whose place setCPU is.
 var initSentinel = sync.OnceValue(func() error {
 	if err := logging.ResetGlobalLogger(silent{logging.NewConsoleLogger()}); err != nil {
 		return err
@@ -67,8 +66,8 @@ func (silent) Info(string, ...any)         {}
 func (silent) Warn(string, ...any)         {}
 func (silent) Error(error, string, ...any) {}
 
-// newSentinelSystem is its adaptive protection, sentinelguard.io/en-us/docs/golang/system-adaptive-protection.html:
-// the strategy BBR on CpuUsage, from 80 % on.
+// newSentinelSystem is its adaptive protection, the strategy BBR on CpuUsage from
+// 80 % on, which is the default rule of its adapters ("DefaultSystemRule").
 func newSentinelSystem(env) (limiter, error) {
 	if err := initSentinel(); err != nil {
 		return nil, err

@@ -9,12 +9,12 @@ import (
 	"github.com/slok/goresilience/concurrencylimit"
 	"github.com/slok/goresilience/concurrencylimit/execute"
 	"github.com/slok/goresilience/concurrencylimit/limit"
-	"github.com/zeromicro/go-zero/core/load"
+	shedder "github.com/zeromicro/go-zero/core/load"
 	"github.com/zeromicro/go-zero/core/logx"
 )
 
-// aegis is go-kratos's BBR as its middleware makes it, go-kratos.dev/docs/component/middleware/ratelimit:
-// "limiter: bbr.NewLimiter()"; it sheds from a CPU usage of 80 %.
+// aegis is go-kratos's BBR as its middleware makes it (middleware/ratelimit/ratelimit.go in go-kratos/kratos:
+// "limiter: bbr.NewLimiter()"); it sheds from a CPU usage of 80 %.
 type aegis struct{ l *bbr.BBR }
 
 func newAegis(env) (limiter, error) { return aegis{bbr.NewLimiter()}, nil }
@@ -33,12 +33,12 @@ func (aegis) close() {}
 // goZero is go-zero's shedder as its rest server makes it (rest/engine.go: "load.NewAdaptiveShedder(
 // load.WithCpuThreshold(conf.CpuThreshold))", of which the default is 900, 90 %). It logs each request that
 // it sheds, which is off here.
-type goZero struct{ s load.Shedder }
+type goZero struct{ s shedder.Shedder }
 
 func newGoZero(env) (limiter, error) {
 	logx.Disable()
-	load.DisableLog()
-	return goZero{load.NewAdaptiveShedder(load.WithCpuThreshold(900))}, nil
+	shedder.DisableLog()
+	return goZero{shedder.NewAdaptiveShedder(shedder.WithCpuThreshold(900))}, nil
 }
 
 func (l goZero) do(ctx context.Context, _ *request, work func(context.Context) error) bool {
