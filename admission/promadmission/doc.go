@@ -72,6 +72,8 @@
 //   - regulator_signal is missing while the signal is stale: a value that is over
 //     must not look like one.
 //
+// A dashboard and alert rules over these metrics, held to them by tests, are in examples/monitoring.
+//
 // # Scaling by demand
 //
 // A service that sheds looks well used and no more: its CPU and its inflight requests

@@ -9,8 +9,12 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+
 	"github.com/spillway-go/spillway/admission"
 	"github.com/spillway-go/spillway/admission/debug"
+	"github.com/spillway-go/spillway/admission/promadmission"
 	"github.com/spillway-go/spillway/examples/internal/meter"
 	"github.com/spillway-go/spillway/examples/shedcurve/orders"
 )
@@ -56,8 +60,8 @@ func (m *serviceMeter) idle(ctx context.Context) error {
 }
 
 // adminHandler is for the parent and for the curious: what the service uses, how fast the machine is, a reset of
-// its data, what Spillway decides, as figures and as a page (ctrl may be nil), and Go's profiles.
-func adminHandler(m *serviceMeter, g *gauge, store *orders.Store, ctrl *admission.Controller) http.Handler {
+// its data, what Spillway decides, as figures, as a page and for Prometheus (ctrl may be nil), and Go's profiles.
+func adminHandler(m *serviceMeter, g *gauge, store *orders.Store, ctrl *admission.Controller) (http.Handler, error) {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /usage", func(w http.ResponseWriter, _ *http.Request) { writeJSON(w, m.usage()) })
 	mux.HandleFunc("GET /speed", func(w http.ResponseWriter, _ *http.Request) { writeJSON(w, g.all()) })
@@ -75,13 +79,18 @@ func adminHandler(m *serviceMeter, g *gauge, store *orders.Store, ctrl *admissio
 		writeJSON(w, m.usage())
 	})
 	if ctrl != nil {
+		registry := prometheus.NewRegistry()
+		if err := promadmission.Register(registry, ctrl, promadmission.WithTopTenants(10)); err != nil {
+			return nil, err
+		}
+		mux.Handle("GET /metrics", promhttp.HandlerFor(registry, promhttp.HandlerOpts{}))
 		mux.HandleFunc("GET /admission", func(w http.ResponseWriter, _ *http.Request) { writeJSON(w, admissionNow(ctrl)) })
 		mux.Handle("GET /debug/admission", debug.Handler(ctrl))
 	}
 	mux.HandleFunc("GET /debug/pprof/", pprof.Index)
 	mux.HandleFunc("GET /debug/pprof/profile", pprof.Profile)
 	mux.HandleFunc("GET /debug/pprof/trace", pprof.Trace)
-	return mux
+	return mux, nil
 }
 
 func writeJSON(w http.ResponseWriter, v any) {

@@ -10,7 +10,9 @@
 //
 //	go run ./examples/shedcurve serve -addr 127.0.0.1:8080 -spillway on
 //
-// starts the service alone, for other load generators; -config has it follow a config file, which can be changed meanwhile. The subcommand noisy measures what one tenant that asks for
+// starts the service alone, for other load generators; -config has it follow a config file, which can be changed meanwhile.
+// The subcommand watch runs everything at once until it is ended: the service under loads that come and go, a Prometheus
+// that scrapes it with the rules of package monitoring, and the debug page. The subcommand noisy measures what one tenant that asks for
 // ten times its share does to the others while the service is not overloaded; limits measures how near the tuner comes
 // to the best of several pinned limits at twice the capacity, from a cold start and after that; and sim runs scenarios in virtual time,
 // see package simulate.

@@ -58,6 +58,13 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 		}
 		return status(runLimits(ctx, cfg, stdout, stderr), stderr)
 	}
+	if len(args) > 0 && args[0] == "watch" {
+		cfg, err := parseWatch(args[1:], stderr)
+		if err != nil {
+			return usageStatus(err, stderr)
+		}
+		return status(runWatch(ctx, cfg, stdout, stderr), stderr)
+	}
 	opts, err := parseOptions(args, stderr)
 	if err != nil {
 		return usageStatus(err, stderr)

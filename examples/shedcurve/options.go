@@ -61,6 +61,7 @@ const helpText = `Usage of shedcurve:
   shedcurve serve [flags]    run the load test's own service alone
   shedcurve sim [flags]      run scenarios in virtual time, and try configs on them
   shedcurve noisy [flags]    measure what one noisy tenant does to the others
+  shedcurve watch [flags]    load the service over and over, with a Prometheus and the debug page to look at
   shedcurve limits [flags]   compare the limit that finds itself with pinned ones
 
 Each has its own -help.

@@ -138,7 +138,11 @@ func serve(ctx context.Context, c serveConfig, stdin io.Reader, stdout, stderr i
 	if c.grpc {
 		public = grpcServer(store, ctrl, m)
 	}
-	return listen(ctx, c, public, adminHandler(m, g, store, ctrl), stdout, stderr)
+	admin, err := adminHandler(m, g, store, ctrl)
+	if err != nil {
+		return err
+	}
+	return listen(ctx, c, public, admin, stdout, stderr)
 }
 
 // admissionStats are what Spillway decides.
@@ -172,7 +176,7 @@ func listen(ctx context.Context, c serveConfig, public server, admin http.Handle
 			return err
 		}
 	} else {
-		fmt.Fprintf(stderr, "order service on %s (spillway %t), admin on http://%s, there /debug/admission is a page; Ctrl-C ends it\n", targetURL(at.Addr, c.grpc), c.spillway, at.Admin)
+		fmt.Fprintf(stderr, "order service on %s (spillway %t), admin on http://%s, there /debug/admission is a page and /metrics for Prometheus; Ctrl-C ends it\n", targetURL(at.Addr, c.grpc), c.spillway, at.Admin)
 	}
 	adminServer := &http.Server{Handler: admin, ReadHeaderTimeout: 5 * time.Second}
 	ended := make(chan error, 2)

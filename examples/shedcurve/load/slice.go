@@ -37,6 +37,7 @@ func (r *Result) add(o Result) {
 	addTallies(r.Tiers, o.Tiers)
 	addTallies(r.Tenants, o.Tenants)
 	addCounts(r.Reasons, o.Reasons)
+	addCounts(r.Sheds, o.Sheds)
 	addCounts(r.Failures, o.Failures)
 	addCounts(r.RetryAfter, o.RetryAfter)
 }

@@ -23,6 +23,7 @@ type Result struct {
 	Tiers    map[string]Tally
 	Tenants  map[string]Tally
 	Reasons  map[string]int // of shed requests
+	Sheds    map[Shed]int   // the same, by tier too
 	Failures map[string]int // of failed requests: "late", "given up", "status 500", "connection", "not sent"
 
 	RetryAfter map[int]int // how often each Retry-After, in seconds, was seen
@@ -31,6 +32,9 @@ type Result struct {
 	Lag      Latency       // of all: sent minus due
 	Duration time.Duration // the measured time
 }
+
+// Shed is what shed requests are told apart by.
+type Shed struct{ Tier, Reason string }
 
 // Latency is a distribution of durations, from 1 us to a minute with three digits.
 type Latency struct{ h *hdrhistogram.Histogram }
@@ -79,7 +83,7 @@ func newTally(deadline time.Duration) *tally {
 
 func newResult() Result {
 	return Result{
-		Tiers: map[string]Tally{}, Tenants: map[string]Tally{}, Reasons: map[string]int{}, Failures: map[string]int{},
+		Tiers: map[string]Tally{}, Tenants: map[string]Tally{}, Reasons: map[string]int{}, Sheds: map[Shed]int{}, Failures: map[string]int{},
 		RetryAfter: map[int]int{}, Admitted: newLatency(), Lag: newLatency(),
 	}
 }
@@ -108,6 +112,7 @@ func (t *tally) add(tier, tenant string, lag, took time.Duration, a answer) {
 	}
 	if one.Shed == 1 {
 		t.res.Reasons[a.reason]++
+		t.res.Sheds[Shed{tier, a.reason}]++
 		if a.retryAfter >= 0 {
 			t.res.RetryAfter[a.retryAfter]++
 		}
