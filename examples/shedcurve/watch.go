@@ -172,7 +172,10 @@ func (w *watched) show(ctx context.Context, x float64, stdout io.Writer) error {
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(stdout, "; Prometheus has %d shed, and these alerts: %s", shed, strings.Join(alerts, ", "))
+		if len(alerts) == 0 {
+			alerts = []string{"no alert"}
+		}
+		fmt.Fprintf(stdout, "; Prometheus has %d shed, %s", shed, strings.Join(alerts, ", "))
 	}
 	fmt.Fprintln(stdout)
 	return nil
@@ -184,13 +187,21 @@ func (w *watched) sheds(ctx context.Context) (map[load.Shed]int, error) {
 	if w.prometheus == nil {
 		return nil, nil
 	}
-	for now := time.Now(); ; {
-		at, err := w.prometheus.Query(ctx, "timestamp(admission_exempt_requests_total)")
-		if err != nil {
+	// One query alone: a scrape that fails between two would leave nothing for the second. All series are there from
+	// the start, as zeros.
+	query := fmt.Sprintf(`sum by (priority, reason) (admission_requests_total{decision="shed"}) and on () (timestamp(admission_exempt_requests_total) > %.3f)`,
+		float64(time.Now().UnixMilli())/1000)
+	for {
+		samples, err := w.prometheus.Query(ctx, query)
+		if err = errors.Join(err, w.dead()); err != nil {
 			return nil, err
 		}
-		if len(at) == 1 && at[0].Value > float64(now.UnixMilli())/1000 {
-			break
+		sheds := map[load.Shed]int{}
+		for _, s := range samples {
+			sheds[load.Shed{Tier: s.Labels["priority"], Reason: s.Labels["reason"]}] = int(s.Value)
+		}
+		if len(sheds) > 0 {
+			return sheds, nil
 		}
 		select {
 		case <-ctx.Done():
@@ -198,15 +209,6 @@ func (w *watched) sheds(ctx context.Context) (map[load.Shed]int, error) {
 		case <-time.After(100 * time.Millisecond):
 		}
 	}
-	samples, err := w.prometheus.Query(ctx, `sum by (priority, reason) (admission_requests_total{decision="shed"}) > 0`)
-	if err != nil {
-		return nil, err
-	}
-	sheds := map[load.Shed]int{}
-	for _, s := range samples {
-		sheds[load.Shed{Tier: s.Labels["priority"], Reason: s.Labels["reason"]}] = int(s.Value)
-	}
-	return sheds, nil
 }
 
 // alerts are the names of those that fire, with their lanes.
