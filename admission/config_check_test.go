@@ -38,7 +38,7 @@ func TestValidateNamesPaths(t *testing.T) {
 		Lanes: map[string]LaneConfig{"read": {
 			Limit: LimitConfig{Min: 9, Max: 5}, Queue: codel.Config{Capacity: -1},
 			Gate: GateConfig{Law: "wooden"}, Deadline: -1, MaxCost: -1,
-		}},
+		}, "a\xff": {}},
 		Priorities: PriorityConfig{Default: 1, Callers: map[string]Priority{"a*b": T1.Priority()}},
 		Scorecard: ScorecardConfig{MaxTenants: -1, Rules: []scorecard.Rule{
 			{Name: "a", Match: "tenant:*"},
@@ -46,15 +46,16 @@ func TestValidateNamesPaths(t *testing.T) {
 			{Name: "a", Match: "op:x"},
 		}},
 		Regulators: map[string]RegulatorConfig{
-			"cpu": {Kind: "cpu", Limit: 7, Lanes: []string{"read", "nowhere"}},
-			"x":   {Kind: "xyz", By: "me", Period: 1},
+			"a\xff": {Kind: "cpu"},
+			"cpu":   {Kind: "cpu", Limit: 7, Lanes: []string{"read", "nowhere"}},
+			"x":     {Kind: "xyz", By: "me", Period: 1},
 		},
 	}
 	want := []string{
-		"mode", `lanes["read"].limit.min`, `lanes["read"].queue.capacity`, `lanes["read"].gate.law`,
+		"mode", `lanes["a\xff"]`, `lanes["read"].limit.min`, `lanes["read"].queue.capacity`, `lanes["read"].gate.law`,
 		`lanes["read"].deadline`, `lanes["read"].max_cost`, "priorities.default", `priorities.callers["a*b"]`,
 		"scorecard.max_tenants", "scorecard.rules[1].match", "scorecard.rules[1].cap", "scorecard.rules[2].name",
-		`regulators["cpu"].limit`, `regulators["cpu"].lanes[1]`, `regulators["x"].kind`, `regulators["x"].by`, `regulators["x"].period`,
+		`regulators["a\xff"]`, `regulators["a\xff"].limit`, `regulators["cpu"].limit`, `regulators["cpu"].lanes[1]`, `regulators["x"].kind`, `regulators["x"].by`, `regulators["x"].period`,
 	}
 	if got := fields(broken.Validate()); !slices.Equal(got, want) {
 		t.Errorf("got  %q\nwant %q", got, want)

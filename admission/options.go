@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"time"
+	"unicode/utf8"
 
 	"github.com/spillway-go/spillway/pid"
 	"github.com/spillway-go/spillway/regulators"
@@ -106,6 +107,8 @@ func bring(what, name string, src source, none bool) Option {
 		switch _, twice := o.sources[name]; {
 		case name == "":
 			return fmt.Errorf("admission: a %s's name is empty", what)
+		case !utf8.ValidString(name):
+			return fmt.Errorf("admission: %s %q: the name must be UTF-8", what, name)
 		case none:
 			return fmt.Errorf("admission: %s %q is nil", what, name)
 		case twice:

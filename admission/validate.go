@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/spillway-go/spillway/scorecard"
 )
@@ -75,6 +76,7 @@ func (c Config) Validate() error {
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.Lanes)) {
 		l, at := c.Lanes[name], fmt.Sprintf("lanes[%q]", name)
+		v.name(at, name)
 		if l.Mode > Off {
 			v.add(at+".mode", l.Mode, "must be enforce, shadow or off")
 		}
@@ -96,6 +98,7 @@ func (c Config) Validate() error {
 		v.join("scorecard", err)
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.Regulators)) {
+		v.name(fmt.Sprintf("regulators[%q]", name), name)
 		v.regulator(name, c.Regulators[name], c.Lanes)
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.Stages)) {
@@ -142,6 +145,14 @@ func (v *problems) join(at string, err error) {
 		*v = append(*v, &FieldError{Field: at + "." + field, Value: value, Rule: rule})
 	} else if err != nil {
 		*v = append(*v, &FieldError{Field: at, Rule: err.Error()})
+	}
+}
+
+// name checks one that monitoring systems are told. They take UTF-8 alone; two names
+// of which others are made would spoil each other's numbers.
+func (v *problems) name(at, name string) {
+	if !utf8.ValidString(name) {
+		*v = append(*v, &FieldError{Field: at, Rule: "the name must be UTF-8"})
 	}
 }
 

@@ -4,13 +4,14 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"unicode/utf8"
 )
 
 // A Rule caps the requests that match a pattern. The zero Rule is not valid.
 type Rule struct {
-	// Name is for people: it stands in errors, counts and metrics. It must not
-	// be empty, contain a colon, or begin or end with a space, and no two
-	// rules of a Card may share it.
+	// Name is for people: it stands in errors, counts and metrics. It must be
+	// UTF-8, must not be empty, contain a colon, or begin or end with a space, and
+	// no two rules of a Card may share it.
 	Name string `json:"name"`
 
 	// Match is the pattern: up to 7 terms key:value joined by ";", which means
@@ -116,6 +117,8 @@ func (r Rule) compile(at int) (terms []term, faults []error) {
 		fail("name", r.Name, "must not contain a colon")
 	case strings.TrimSpace(r.Name) != r.Name:
 		fail("name", r.Name, "must not begin or end with a space")
+	case !utf8.ValidString(r.Name):
+		fail("name", r.Name, "must be UTF-8")
 	}
 	terms, bad := parseMatch(r.Match)
 	for _, f := range bad {

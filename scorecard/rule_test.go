@@ -62,6 +62,7 @@ func TestValidate(t *testing.T) {
 		{Rule{Match: "tenant:*"}, []string{`rule with match "tenant:*": name "": must not be empty`}},
 		{Rule{Name: "a:b", Match: "tenant:*"}, []string{`rule "a:b": name "a:b": must not contain a colon`}},
 		{Rule{Name: " a", Match: "tenant:*"}, []string{`rule " a": name " a": must not begin or end with a space`}},
+		{Rule{Name: "a\xff", Match: "tenant:*"}, []string{`rule "a\xff": name "a\xff": must be UTF-8`}},
 		{Rule{Name: "r"}, []string{`rule "r": match "": must have a term such as tenant:*`}},
 		{Rule{Name: "r", Match: "tenant"}, []string{`rule "r": match "tenant": term "tenant" must be key:value`}},
 		{Rule{Name: "r", Match: "*"}, []string{`rule "r": match "*": term "*" must be key:value`}},
