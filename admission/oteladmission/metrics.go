@@ -48,7 +48,8 @@ func Register(provider metric.MeterProvider, ctrl *admission.Controller, opts ..
 		all = append(all, i)
 	}
 	return meter.RegisterCallback(func(_ context.Context, to metric.Observer) error {
-		facts.Of(ctrl, func(f *facts.Fact, value float64, labels ...string) {
+		s := ctrl.Stats()
+		facts.Of(&s, ctrl.Config(), func(f *facts.Fact, value float64, labels ...string) {
 			to.ObserveFloat64(byFact[f], value, metric.WithAttributeSet(o.attributes(f.Labels, labels)))
 		})
 		return nil

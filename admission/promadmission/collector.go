@@ -112,13 +112,14 @@ func (c *Collector) Collect(out chan<- prometheus.Metric) {
 		}
 		out <- prometheus.MustNewConstMetric(c.descs[f], kind, value, labels...)
 	}
-	s := facts.Of(c.ctrl, put)
+	s, tenants := c.others.look(c.ctrl)
+	facts.Of(&s, c.ctrl.Config(), put)
 	for i := range s.Lanes {
 		l := &s.Lanes[i]
 		out <- newHistogram(c.descs[facts.Wait], &l.Wait, l.Name)
 		out <- newHistogram(c.descs[facts.Service], &l.Service, l.Name)
 	}
-	for _, t := range c.others.split(s.Rules, s.Tenants) {
+	for _, t := range tenants {
 		if !s.Closed {
 			put(tenantInflight, float64(t.Held), t.Rule, t.Value)
 		}

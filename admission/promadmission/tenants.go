@@ -3,6 +3,7 @@ package promadmission
 import (
 	"sync"
 
+	"github.com/spillway-go/spillway/admission"
 	"github.com/spillway-go/spillway/scorecard"
 )
 
@@ -25,19 +26,28 @@ type others struct {
 type otherOf struct {
 	total   uint64 // the rule's, when last seen
 	refused uint64 // of the others
+	ahead   uint64 // by how much the shown ones have risen more than the rule
 	shown   map[string]uint64
 }
 
 func newOthers(k int) *others { return &others{k: k, rules: map[string]*otherOf{}} }
 
-// split returns the tenants to show and one for the others of each rule. Rules
-// that are gone are forgotten.
-func (o *others) split(rules []scorecard.Count, top []scorecard.TenantCount) (show []scorecard.TenantCount) {
+// look takes a snapshot, and splits its tenants. Two who scrape at once must not be
+// in each other's way: a snapshot that comes after a younger one would look like
+// rules that have begun anew.
+func (o *others) look(ctrl *admission.Controller) (admission.Stats, []scorecard.TenantCount) {
 	if o.k == 0 {
-		return nil
+		return ctrl.Stats(), nil
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
+	s := ctrl.Stats()
+	return s, o.split(s.Rules, s.Tenants)
+}
+
+// split returns the tenants to show and one for the others of each rule. Rules
+// that are gone are forgotten.
+func (o *others) split(rules []scorecard.Count, top []scorecard.TenantCount) (show []scorecard.TenantCount) {
 	names := o.named(top)
 	kept := make(map[string]*otherOf, len(rules))
 	for i := range rules {
@@ -52,7 +62,7 @@ func (o *others) split(rules []scorecard.Count, top []scorecard.TenantCount) (sh
 		}
 		now := &otherOf{total: total, shown: map[string]uint64{}}
 		others := scorecard.TenantCount{Rule: r.Rule, Value: otherTenants, Held: r.Held}
-		grown := total - was.total
+		grown, shown := total-was.total, was.ahead
 		for _, t := range names {
 			if t.Rule != r.Rule {
 				continue
@@ -61,10 +71,13 @@ func (o *others) split(rules []scorecard.Count, top []scorecard.TenantCount) (sh
 			others.Held -= t.Held
 			now.shown[t.Value] = t.Refused
 			if before, ok := was.shown[t.Value]; ok {
-				grown -= min(grown, rise(before, t.Refused))
+				shown += rise(before, t.Refused)
 			}
 		}
-		now.refused = was.refused + grown
+		// Tenants are read a moment after their rule: what they are ahead now the rule
+		// makes up for at the next look.
+		now.ahead = shown - min(shown, grown)
+		now.refused = was.refused + grown - min(shown, grown)
 		others.Held, others.Refused = max(others.Held, 0), now.refused // read a moment apart
 		show = append(show, others)
 		kept[r.Rule] = now

@@ -3,6 +3,8 @@ package promadmission_test
 import (
 	"fmt"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -25,11 +27,11 @@ func perTenant(n int) admission.ScorecardConfig {
 }
 
 // ask sends n requests of a tenant, all of which a cap of 0 refuses.
-func ask(t *testing.T, c *admission.Controller, tenant string, n int) {
-	t.Helper()
+func ask(tb testing.TB, c *admission.Controller, tenant string, n int) {
+	tb.Helper()
 	for range n {
-		if _, err := c.Admit(t.Context(), admission.Request{Tenant: tenant}); err == nil {
-			t.Fatal("admitted over a cap of 0")
+		if _, err := c.Admit(tb.Context(), admission.Request{Tenant: tenant}); err == nil {
+			tb.Fatal("admitted over a cap of 0")
 		}
 	}
 }
@@ -95,35 +97,71 @@ func TestHostileTenants(t *testing.T) {
 
 // However many tenants there are, and all of them refused, the scrape stays small.
 func TestManyTenants(t *testing.T) {
-	c := start(t, admission.Config{Scorecard: perTenant(0)})
-	reg := prometheus.NewRegistry()
-	register(t, reg, c, promadmission.WithTopTenants(promadmission.MaxTenants))
-	for i := range 100_000 {
-		ask(t, c, fmt.Sprint("tenant-", i), 1)
-	}
-	n, best, shown := 0, time.Hour, 0
-	for range 5 {
-		begin := time.Now()
-		families := scrape(t, reg)
-		best = min(best, time.Since(begin))
-		// In a slow run the tenants are forgotten, as idle, before the last of them.
-		shown = max(shown, len(series(families["tenant_rejections_total"])))
-		n = 0
-		for _, f := range families {
+	synctest.Test(t, func(t *testing.T) { // where they do not become idle while they come
+		reg := manyTenants(t)
+		n := 0
+		for _, f := range scrape(t, reg) {
 			n += len(f.Metric)
 			if h := f.Metric[0].Histogram; h != nil {
 				n += len(f.Metric) * (len(h.Bucket) + 2) // +Inf and sum; the count is in already
 			}
 		}
+		if shown := series(scrape(t, reg)["tenant_rejections_total"]); len(shown) != promadmission.MaxTenants+1 {
+			t.Errorf("%d tenants are shown", len(shown))
+		}
+		if n >= 200 { // of them 34 for tenants, 10 for rules
+			t.Errorf("%d series", n)
+		}
+	})
+}
+
+// manyTenants are 100,000 of a controller, of whom each was refused once.
+func manyTenants(tb testing.TB) prometheus.Gatherer {
+	c := start(tb, admission.Config{Scorecard: perTenant(0)})
+	reg := prometheus.NewRegistry()
+	register(tb, reg, c, promadmission.WithTopTenants(promadmission.MaxTenants))
+	for i := range 100_000 {
+		ask(tb, c, fmt.Sprint("tenant-", i), 1)
 	}
-	t.Logf("%d series, a scrape takes %v", n, best)
-	if shown != promadmission.MaxTenants+1 {
-		t.Errorf("%d tenants are shown", shown)
-	}
-	if n >= 200 { // of them 34 for tenants, 10 for rules
-		t.Errorf("%d series", n)
-	}
-	if best > 2*time.Second { // a hundred times what it takes
-		t.Errorf("a scrape takes %v", best)
+	return reg
+}
+
+// Those who scrape at once, as two servers for safety do, do not spoil each other's
+// numbers: of what only shown tenants were refused nothing is with the others.
+func TestTwoScrapeAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) { // where nobody becomes idle
+		cfg := admission.Config{Scorecard: perTenant(0)}
+		cfg.Scorecard.MaxTenants = 10
+		c := start(t, cfg)
+		reg := prometheus.NewRegistry()
+		register(t, reg, c, promadmission.WithTopTenants(2))
+		const before = 1000
+		ask(t, c, "a", before)
+		scrape(t, reg) // he is shown from here on
+		var wg sync.WaitGroup
+		var done atomic.Int32
+		for range 4 {
+			wg.Go(func() {
+				defer done.Add(1)
+				for range 100 {
+					if got := series(scrape(t, reg)["tenant_rejections_total"])["rule=each tenant=_other"]; got != before {
+						t.Errorf("the others are at %v, want %d", got, before)
+						return
+					}
+				}
+			})
+		}
+		for done.Load() < 4 {
+			ask(t, c, "a", 1)
+		}
+		wg.Wait()
+	})
+}
+
+// What a scrape of many tenants takes.
+func BenchmarkManyTenants(b *testing.B) {
+	reg := manyTenants(b)
+	for b.Loop() {
+		scrape(b, reg)
 	}
 }

@@ -12,11 +12,10 @@ import (
 // Report is told each value, with those of the fact's labels in their order.
 type Report func(f *Fact, value float64, labels ...string)
 
-// Of tells all of a controller but its histograms, from one snapshot. Of a closed
-// one only the counters are told: they are final, and any other value would go on
-// to show a moment that is over.
-func Of(ctrl *admission.Controller, tell Report) admission.Stats {
-	s, cfg := ctrl.Stats(), ctrl.Config()
+// Of tells all of a controller but its histograms, from one snapshot and the config.
+// Of a closed one only the counters are told: they are final, and any other value
+// would go on to show a moment that is over.
+func Of(s *admission.Stats, cfg admission.Config, tell Report) {
 	put := func(f *Fact, value float64, labels ...string) {
 		if !s.Closed || f.Kind == Counter {
 			tell(f, value, labels...)
@@ -32,9 +31,8 @@ func Of(ctrl *admission.Controller, tell Report) admission.Stats {
 		ofLimit(put, l, cfg.Lanes)
 		ofQueue(put, l)
 	}
-	ofRegulators(put, &s)
+	ofRegulators(put, s)
 	ofRules(put, s.Rules)
-	return s
 }
 
 // hash is the same for equal configs, so that a glance tells which replicas run
