@@ -15,8 +15,8 @@ type Option func(*handler)
 // WithRedactor has every name of a tenant and every key pass through redact before it
 // is shown in any format: those of the last sheds, the values that the scorecard's
 // rules count and those that their patterns name, and the actors of keyed signals.
-// Texts in which such names may stand (what a stage or a keyed signal said) are hidden
-// whole. Names of callers, operations, lanes, rules and of all else that the config
+// Texts in which such names may stand (what a stage, a guard or a keyed signal said,
+// why a config was refused) are hidden whole. Names of callers, operations, lanes, rules and of all else that the config
 // names are shown. redact is called from several goroutines at once; it may hash,
 // shorten or drop. Nil hides nothing.
 func WithRedactor(redact func(name string) string) Option {
@@ -87,12 +87,20 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case wrong != nil:
 		http.Error(w, wrong.Error(), http.StatusBadRequest)
 	case format == "json":
-		header.Set("Content-Type", "application/json")
-		encoder := json.NewEncoder(w)
-		encoder.SetIndent("", "  ")
-		_ = encoder.Encode(report) // to whom it cannot be sent it cannot be told
+		writeJSON(w, report)
 	default:
 		header.Set("Content-Type", "text/plain; charset=utf-8")
 		_ = report.writeText(w)
 	}
+}
+
+// writeJSON says so where there is a number that JSON has not, rather than nothing.
+func writeJSON(w http.ResponseWriter, r report) {
+	text, err := json.MarshalIndent(r, "", "  ")
+	if err != nil {
+		http.Error(w, "the report cannot be written: "+err.Error(), http.StatusInternalServerError)
+		return
+	}
+	w.Header().Set("Content-Type", "application/json")
+	_, _ = w.Write(append(text, '\n')) // to whom it cannot be sent it cannot be told
 }

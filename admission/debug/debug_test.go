@@ -1,6 +1,7 @@
 package debug
 
 import (
+	"context"
 	"encoding/json"
 	"net/http"
 	"net/http/httptest"
@@ -147,10 +148,14 @@ func TestRedactorHidesTenantsAndKeys(t *testing.T) {
 		if err := ctrl.Apply(cfg); err != nil {
 			t.Fatal(err)
 		}
+		cfg.Scorecard.Rules = append(cfg.Scorecard.Rules, scorecard.Rule{Name: "broken", Match: "tenant:tenant-8;op"})
+		if ctrl.Apply(cfg) == nil {
+			t.Fatal("a broken config was applied")
+		}
 		for _, format := range []string{"", "?format=json", "?format=text", "?format=live"} {
 			open := get(t, Handler(ctrl), format).Body.String()
 			closed := get(t, Handler(ctrl, WithRedactor(func(string) string { return "somebody" })), format).Body.String()
-			for _, name := range []string{`tenant-[0-6]`, `tenant-9`, `order-[0-9]`, `alert\(1\)`} {
+			for _, name := range []string{`tenant-[0-6]`, `tenant-8`, `tenant-9`, `order-[0-9]`, `alert\(1\)`} {
 				name := regexp.MustCompile(name)
 				if name.MatchString(closed) {
 					t.Errorf("format %q names %s in spite of the redactor", format, name)
@@ -164,6 +169,29 @@ func TestRedactorHidesTenantsAndKeys(t *testing.T) {
 			}
 		}
 	})
+}
+
+// nervous is a guard that says whom it broke over.
+type nervous struct{}
+
+func (nervous) Enter(_ time.Time, key string, _ int64) error { panic("no room for " + key) }
+func (nervous) Exit(string, int64)                           {}
+
+func TestRedactorHidesWhatAGuardSaid(t *testing.T) {
+	ctrl := newController(t, admission.Config{Regulators: map[string]admission.RegulatorConfig{"mine": {By: "tenant"}}},
+		admission.WithGuard("mine", nervous{}))
+	if err := ctrl.Do(t.Context(), admission.Request{Tenant: "acme"}, func(context.Context) error { return nil }); err != nil {
+		t.Fatal(err)
+	}
+	for _, format := range []string{"", "?format=json", "?format=text"} {
+		if open := get(t, Handler(ctrl), format).Body.String(); !strings.Contains(open, "no room for acme") {
+			t.Errorf("format %q does not say what the guard said", format)
+		}
+		closed := get(t, Handler(ctrl, WithRedactor(func(string) string { return "somebody" })), format).Body.String()
+		if strings.Contains(closed, "acme") || !strings.Contains(closed, "Guard mine panics") {
+			t.Errorf("format %q names whom it is to hide, or hides the guard", format)
+		}
+	}
 }
 
 func TestMethodsAndFormats(t *testing.T) {

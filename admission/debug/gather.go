@@ -16,7 +16,7 @@ func gather(ctrl *admission.Controller, redact redactor) report {
 		Guards: []guardReport{}, Rules: []ruleReport{}, Sheds: []shedReport{},
 		Config: configReport{
 			Version: s.Config.Version, Applied: s.Config.Applied, Refused: s.Config.Refused,
-			Error: text(s.Config.Err), Settings: settings(ctrl.Config(), redact),
+			Error: redact.text(text(s.Config.Err)), Settings: settings(ctrl.Config(), redact),
 		},
 	}
 	for i := range s.Lanes {
@@ -34,7 +34,7 @@ func gather(ctrl *admission.Controller, redact redactor) report {
 		r.Keyed = append(r.Keyed, keyedOf(k, redact))
 	}
 	for _, g := range s.Guards {
-		r.Guards = append(r.Guards, guardReport{Name: g.Name, Shadow: g.Shadow, Refused: g.Refused, Panics: g.Panics, Error: text(g.Err)})
+		r.Guards = append(r.Guards, guardReport{Name: g.Name, Shadow: g.Shadow, Refused: g.Refused, Panics: g.Panics, Error: redact.text(text(g.Err))})
 	}
 	for _, c := range s.Rules {
 		r.Rules = append(r.Rules, ruleReport{
