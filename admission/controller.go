@@ -203,8 +203,7 @@ func (c *Controller) Close() error {
 	}
 	c.running.Wait()
 	for _, l := range lanes {
-		edge, lasted, sum := l.edges.shedding.End()
-		c.tellShedding(l, edge, lasted, &sum, "")
+		c.endShedding(l)
 	}
 	return stopPollers(pollers)
 }

@@ -63,6 +63,12 @@ func (c *Controller) tellEdges(l *lane, now time.Duration) {
 	c.opts.logger.LogAttrs(context.Background(), level, what, slog.String("lane", l.name), slog.Int("limit", limit), slog.Int("min", least))
 }
 
+// endShedding is for a lane that is looked at no more.
+func (c *Controller) endShedding(l *lane) {
+	edge, lasted, sum := l.edges.shedding.End()
+	c.tellShedding(l, edge, lasted, &sum, "")
+}
+
 var edgeNames = [...]string{core.Began: "shedding began", core.GoesOn: "shedding goes on", core.Ended: "shedding ended"}
 
 // tellShedding tells of an episode: when it ends, and now and then before, with

@@ -62,6 +62,30 @@ func TestSheddingIsLoggedByItsEdges(t *testing.T) {
 	})
 }
 
+// What began in a lane is told to have ended, also where the lane was removed.
+func TestSheddingOfARemovedLaneEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var log lines
+		lane := LaneConfig{Limit: LimitConfig{Fixed: 1}}
+		c := NewQuiet(t, Config{Lanes: map[string]LaneConfig{"default": lane, "write": lane}}, WithLogger(log.logger(slog.LevelInfo)))
+		ticket := hold(t, c, Request{Lane: "write"})
+		_, err := c.TryAdmit(t.Context(), Request{Lane: "write"})
+		wantShed(t, err, ReasonLimit)
+		time.Sleep(time.Second)
+		if err := c.Apply(Config{Lanes: map[string]LaneConfig{"default": lane}}); err != nil {
+			t.Fatal(err)
+		}
+		ticket.Release(Success)
+		time.Sleep(time.Minute)
+		if err := c.Close(); err != nil {
+			t.Error(err)
+		}
+		if last := log.lines[len(log.lines)-1]; !strings.Contains(last, `"shedding ended" admission.lane=write`) || !strings.Contains(last, "shed=1 ") {
+			t.Errorf("the log says\n%s", strings.Join(log.lines, "\n"))
+		}
+	})
+}
+
 // A limit that stays at its lower bound with all slots taken is worth a warning;
 // one that does so because it was pinned there, or with nobody to serve, is not.
 func TestLimitAtItsFloorIsLogged(t *testing.T) {

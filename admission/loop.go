@@ -57,21 +57,31 @@ const forever = time.Duration(math.MaxInt64)
 
 // serving lists the lanes and forgets those that were removed and have drained.
 func (c *Controller) serving() []*lane {
+	serving, gone := c.drained()
+	for _, l := range gone {
+		c.endShedding(l)
+	}
+	return serving
+}
+
+func (c *Controller) drained() (serving, gone []*lane) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	lanes := c.plan.Load().lanes
-	drained := func(l *lane) bool {
+	for _, l := range c.mu.lanes {
 		if lanes[l.name] == l {
-			return false
+			continue
 		}
 		l.mu.Lock()
-		defer l.mu.Unlock()
-		return l.mu.core.Idle()
+		if l.mu.core.Idle() {
+			gone = append(gone, l)
+		}
+		l.mu.Unlock()
 	}
-	if slices.ContainsFunc(c.mu.lanes, drained) {
-		c.mu.lanes = slices.DeleteFunc(slices.Clone(c.mu.lanes), drained)
+	if len(gone) > 0 {
+		c.mu.lanes = slices.DeleteFunc(slices.Clone(c.mu.lanes), func(l *lane) bool { return slices.Contains(gone, l) })
 	}
-	return c.mu.lanes
+	return c.mu.lanes, gone
 }
 
 // sleepAfter is how long a lane must be idle before its ticks pause. Long

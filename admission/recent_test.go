@@ -2,6 +2,7 @@ package admission
 
 import (
 	"context"
+	"log/slog"
 	"strings"
 	"sync"
 	"testing"
@@ -52,6 +53,48 @@ func TestMomentsAreKeptEachSecondOfWork(t *testing.T) {
 		}
 		if n := len(c.Recent().Moments); n != momentsKept {
 			t.Errorf("%d moments are kept, want %d", n, momentsKept)
+		}
+	})
+}
+
+// Where a cap or a stage refuses all that comes, no lane has anything to do; who looks
+// or reads the log must see it all the same, for as long as it lasts.
+func TestAllRefusedBeforeTheGateIsSeen(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var log lines
+		cfg := Pinned(1, 1)
+		cfg.Scorecard.Rules = []scorecard.Rule{{Name: "none", Match: "tenant:forbidden"}}
+		no := &stageFuncs{name: "no", enter: func(*Request) error { return errMine }}
+		c := NewQuiet(t, cfg, WithStages(no), WithLogger(log.logger(slog.LevelInfo)))
+		time.Sleep(time.Hour) // all sleeps
+		begin := time.Now()
+		for range 50 {
+			_, err := c.Admit(t.Context(), Request{Tenant: "forbidden"})
+			wantShed(t, err, ReasonTenantCap)
+			_, err = c.Admit(t.Context(), Request{})
+			wantShed(t, err, ReasonStage)
+			time.Sleep(time.Second)
+		}
+		r := c.Recent()
+		last := r.Moments[len(r.Moments)-1]
+		if n := last.Lanes[0].Reasons[ReasonTenantCap]; time.Since(last.At) > 2*time.Second || n < 48 {
+			t.Errorf("the last moment is %v old and has %d of 50", time.Since(last.At), n)
+		}
+		for _, s := range r.Sheds {
+			if s.At.Sub(begin) < 40*time.Second {
+				t.Errorf("%v is kept of %v after the beginning, though 50 came", s.Err.Reason, s.At.Sub(begin))
+			}
+		}
+		time.Sleep(time.Hour)
+		if idle := c.Recent().Moments; idle[len(idle)-1].At.Sub(begin) > 2*time.Minute {
+			t.Errorf("a moment was kept after %v, when nobody came", idle[len(idle)-1].At.Sub(begin))
+		}
+		if err := c.Close(); err != nil {
+			t.Error(err)
+		}
+		told := strings.Join(log.lines, "\n")
+		if len(log.lines) != 2 || !strings.Contains(told, "shedding began") || !strings.Contains(told, "shedding ended") {
+			t.Errorf("the log says\n%s", told)
 		}
 	})
 }

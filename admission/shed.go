@@ -36,7 +36,11 @@ func (c *Controller) refused(ctx context.Context, a *ask, r Request, shed *ShedE
 	if ghost {
 		t = c.unslottedLocked(a, r)
 	}
+	wake := l.mu.asleep && l.wakeLocked()
 	l.mu.Unlock()
+	if wake { // what is shed shows in logs and on the page only while the loop runs
+		c.wake()
+	}
 	if ghost {
 		return c.tellShadow(ctx, r, shed, cause, t)
 	}

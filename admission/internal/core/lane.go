@@ -127,6 +127,7 @@ func (l *Lane) SetBound(least, perSlot int) {
 
 // Refuse counts an arrival that never came to the gate: its owner shed it.
 func (l *Lane) Refuse(rank int, why Reason, ghost bool) {
+	l.tick.turned++
 	l.count.Tiers[rank/NumCohorts].Arrived++
 	l.refused(rank/NumCohorts, why, ghost)
 }

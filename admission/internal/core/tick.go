@@ -19,10 +19,12 @@ type ticks struct {
 	lost         uint64 // expired, evicted, refused by the queue, total
 	in, rejected uint64 // past the gate, shed by it, total
 	out          uint64 // granted, total
+	turned       uint64 // refused before they came to the gate, total
 	peak         int    // most slots taken since the last tick
 
 	at     time.Duration // of the last tick
 	inAt   uint64        // arrivals then
+	turnAt uint64        // turned then
 	busyAt time.Duration // of the last tick that was not idle
 	gateAt time.Duration // of the gate's last tick
 	gate   ticksSeen     // the totals then
@@ -68,7 +70,7 @@ func (t *ticks) waits(left time.Duration) {
 func (l *Lane) Tick(now time.Duration, chance float64) {
 	l.advance(now)
 	l.expire()
-	if !l.Idle() {
+	if !l.Idle() || l.tick.turned != l.tick.turnAt {
 		l.tick.busyAt = l.now
 	}
 	l.overdue()
@@ -83,7 +85,7 @@ func (l *Lane) Tick(now time.Duration, chance float64) {
 	l.tick.peakSeen, l.tick.peak = l.tick.peak, l.inflight
 	l.tick.idle = l.Idle()
 	l.tick.dry(l.now, l.now-l.tick.at)
-	l.tick.at, l.tick.inAt = l.now, l.tick.in
+	l.tick.at, l.tick.inAt, l.tick.turnAt = l.now, l.tick.in, l.tick.turned
 	l.grant()
 }
 
@@ -112,7 +114,8 @@ func (l *Lane) Join(now time.Duration) {
 // TickedAt is when the last tick was.
 func (l *Lane) TickedAt() time.Duration { return l.tick.at }
 
-// IdleFor is how long no tick has found anything to do.
+// IdleFor is how long no tick has found anything to do or to tell of: a lane all of
+// whose requests a cap or a stage refuses is idle, but somebody may want to see it.
 func (l *Lane) IdleFor() time.Duration { return l.now - l.tick.busyAt }
 
 // tickGate sets the threshold from the larger of what the lane itself and the
