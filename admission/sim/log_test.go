@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -66,6 +67,24 @@ func TestParseLogErrors(t *testing.T) {
 				t.Errorf("%.60q: got\n%v\nwant in it\n%s", text, err, w)
 			}
 		}
+	}
+}
+
+// A log is read no further than to its error, however long it is.
+func TestLoadReadsALogAsItComes(t *testing.T) {
+	path := writeFile(t, t.TempDir(), "trace.CSV", "time_s\n")
+	if err := os.Truncate(path, 1<<28); err != nil { // zeros, which take no room
+		t.Fatal(err)
+	}
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	_, err := Load(path)
+	runtime.ReadMemStats(&after)
+	if err == nil || !strings.Contains(err.Error(), "column service_time is missing") {
+		t.Errorf("the error is %v", err)
+	}
+	if n := after.TotalAlloc - before.TotalAlloc; n > 1<<24 {
+		t.Errorf("%d bytes were taken for an error in the first line", n)
 	}
 }
 

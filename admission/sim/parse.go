@@ -16,15 +16,16 @@ import (
 // a log says of no back end is then a plain delay: each request takes its own
 // service time, however many there are.
 func Load(path string) (Scenario, error) {
-	var s Scenario
-	data, err := os.ReadFile(path)
+	f, err := os.Open(path)
 	if err != nil {
-		return s, fmt.Errorf("sim: %w", err)
+		return Scenario{}, fmt.Errorf("sim: %w", err)
 	}
+	defer f.Close()
+	var s Scenario
 	if isLog(path) {
-		s = Scenario{Name: strings.TrimSuffix(filepath.Base(path), ".csv"), Family: "log", Backend: []Station{{Dist: Dist{Kind: distLog}}}}
-		s.Requests, err = ParseLog(bytes.NewReader(data))
-	} else if s, err = decode(data); err == nil && s.Log != "" {
+		s = Scenario{Name: strings.TrimSuffix(filepath.Base(path), filepath.Ext(path)), Family: "log", Backend: []Station{{Dist: Dist{Kind: distLog}}}}
+		s.Requests, err = ParseLog(f)
+	} else if s, err = readJSON(f); err == nil && s.Log != "" {
 		s.Requests, err = readLog(filepath.Join(filepath.Dir(path), filepath.FromSlash(s.Log)))
 	}
 	if err == nil {
@@ -64,6 +65,20 @@ func Parse(data []byte) (Scenario, error) {
 		return Scenario{}, err
 	}
 	return s, nil
+}
+
+// maxBytes is the most that a scenario without its log may have.
+const maxBytes = 16 << 20
+
+func readJSON(r io.Reader) (Scenario, error) {
+	data, err := io.ReadAll(io.LimitReader(r, maxBytes+1))
+	if err != nil {
+		return Scenario{}, fmt.Errorf("sim: %w", err)
+	}
+	if len(data) > maxBytes {
+		return Scenario{}, fmt.Errorf("sim: must have at most %d bytes", maxBytes)
+	}
+	return decode(data)
 }
 
 func decode(data []byte) (Scenario, error) {
