@@ -1,7 +1,6 @@
 package simulate
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -55,28 +54,31 @@ func readConfigs(paths []string) ([]contender, error) {
 	return all, errors.Join(errs...)
 }
 
-// change edits the config's lane.
-func (c *contender) change(lane string, edit func(*admission.LaneConfig)) {
-	lanes := maps.Clone(c.config.Lanes)
-	if lanes == nil {
-		lanes = map[string]admission.LaneConfig{}
+// change edits those of the lanes that the config has. One without any has the default
+// lane; of others a run says that they are missing.
+func (c *contender) change(lanes []string, edit func(*admission.LaneConfig)) {
+	all := maps.Clone(c.config.Lanes)
+	if len(all) == 0 {
+		all = map[string]admission.LaneConfig{"default": {}}
 	}
-	name := cmp.Or(lane, "default")
-	if _, unnamed := lanes[""]; unnamed && name == "default" {
-		name = ""
+	for _, name := range lanes {
+		if _, unnamed := all[""]; unnamed && name == "default" {
+			name = ""
+		}
+		if l, ok := all[name]; ok {
+			edit(&l)
+			all[name] = l
+		}
 	}
-	l := lanes[name]
-	edit(&l)
-	lanes[name] = l
-	c.config.Lanes = lanes
+	c.config.Lanes = all
 }
 
 // with returns the contender with a law of the limit.
-func (c contender) with(lane, law string) contender {
+func (c contender) with(lanes []string, law string) contender {
 	if slices.Contains(peers.Names(), law) {
 		c.peer = law
 	} else {
-		c.change(lane, func(l *admission.LaneConfig) { l.Limit.Law = law })
+		c.change(lanes, func(l *admission.LaneConfig) { l.Limit.Law = law })
 	}
 	return c
 }

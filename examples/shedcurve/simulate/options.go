@@ -1,12 +1,14 @@
 package simulate
 
 import (
+	"cmp"
 	"errors"
 	"flag"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/spillway-go/spillway/admission"
 	"github.com/spillway-go/spillway/admission/sim"
@@ -107,6 +109,8 @@ func parse(args []string, stderr io.Writer) (options, error) {
 	}
 	if o.required, err = parseRequirements(*require); err != nil {
 		errs = append(errs, err)
+	} else if len(o.required) == 0 && given(fs, "require") {
+		bad("require", fmt.Sprintf("%q", *require), "must have a term, such as goodput>=0.95")
 	}
 	if needOracle(o.required) && !o.oracle {
 		bad("require", fmt.Sprintf("%q", *require), "regret must be with -oracle")
@@ -125,13 +129,14 @@ func parse(args []string, stderr io.Writer) (options, error) {
 			bad("config", fmt.Sprintf("%q", configs), "must be one with -law all")
 		}
 	}
+	lanes := lanesOf(o.scenarios)
 	for i := range o.contenders {
 		c := &o.contenders[i]
 		if *limit != 0 {
-			c.change(*lane, func(l *admission.LaneConfig) { l.Limit = admission.LimitConfig{Fixed: *limit} })
+			c.change(lanes, func(l *admission.LaneConfig) { l.Limit = admission.LimitConfig{Fixed: *limit} })
 		}
 		if *gate != "" {
-			c.change(*lane, func(l *admission.LaneConfig) { l.Gate.Law = *gate })
+			c.change(lanes, func(l *admission.LaneConfig) { l.Gate.Law = *gate })
 		}
 	}
 	switch {
@@ -140,13 +145,13 @@ func parse(args []string, stderr io.Writer) (options, error) {
 		one := o.contenders[0]
 		o.contenders = nil
 		for _, law := range allLaws() {
-			c := one.with(*lane, law)
+			c := one.with(lanes, law)
 			c.name = law
 			o.contenders = append(o.contenders, c)
 		}
 	case *law != "":
 		for i, c := range o.contenders {
-			o.contenders[i] = c.with(*lane, *law)
+			o.contenders[i] = c.with(lanes, *law)
 		}
 	}
 	if *against != "" {
@@ -166,6 +171,21 @@ func parse(args []string, stderr io.Writer) (options, error) {
 		}
 	}
 	return o, errors.Join(errs...)
+}
+
+// given tells whether a flag was.
+func given(fs *flag.FlagSet, name string) (is bool) {
+	fs.Visit(func(f *flag.Flag) { is = is || f.Name == name })
+	return is
+}
+
+// lanesOf are those that the scenarios simulate.
+func lanesOf(all []sim.Scenario) (lanes []string) {
+	for _, s := range all {
+		lanes = append(lanes, cmp.Or(s.Lane, "default"))
+	}
+	slices.Sort(lanes)
+	return slices.Compact(lanes)
 }
 
 func scenarios(path string) ([]sim.Scenario, error) {

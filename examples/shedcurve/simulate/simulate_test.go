@@ -107,6 +107,25 @@ func TestTableOfAFolder(t *testing.T) {
 	}
 }
 
+// The flags that change a config change the lane that is simulated, whoever names it.
+func TestPinnedLimitOfAnotherLane(t *testing.T) {
+	dir := t.TempDir()
+	named := write(t, dir, "named.json", strings.Replace(scenario, `"seed"`, `"lane": "write", "seed"`, 1))
+	plain := write(t, dir, "plain.json", scenario)
+	config := write(t, dir, "config.yaml", `{lanes: {write: {}, read: {}}}`)
+	for _, args := range [][]string{{"-scenario", named}, {"-scenario", plain, "-lane", "write"}} {
+		_, out, errs := run(t, append(args, "-config", config, "-limit", "3", "-seeds", "1", "-json")...)
+		if !strings.Contains(out, `"mean_limit": 3,`) {
+			t.Errorf("%v: %s%s", args, out, errs)
+		}
+	}
+	// A lane that the config has not is not made by pinning its limit.
+	status, _, errs := run(t, "-scenario", plain, "-lane", "wirte", "-config", config, "-limit", "3", "-seeds", "1")
+	if status != exitFailed || !strings.Contains(errs, `lane is "wirte": must be one of the config's, ["read" "write"]`) {
+		t.Errorf("status %d: %s", status, errs)
+	}
+}
+
 func TestPinnedLimit(t *testing.T) {
 	dir := t.TempDir()
 	path := write(t, dir, "one.json", scenario)
@@ -391,6 +410,7 @@ func TestUsage(t *testing.T) {
 		{[]string{"-scenario", good, "-config", pinned, "-config", pinned}, []string{"must be given once"}},
 		{[]string{"-scenario", good, "-law", "all", "-config", pinned, "-config", config, "-require", "p99<1s"}, []string{"must be one with -law all", "-require is \"p99<1s\": cannot be together"}},
 		{[]string{"-scenario", good, "-require", "p99<=50 t1>99%"}, []string{`-require: term 1, "p99<=50": value "50" must be a duration`}},
+		{[]string{"-scenario", good, "-require", ""}, []string{`-require is "": must have a term, such as goodput>=0.95`}},
 		{[]string{"-scenario", good, "-require", "regret<5%"}, []string{`-require is "regret<5%": regret must be with -oracle`}},
 		{[]string{"-scenario", good, "-law", "all", "-out", "x"}, []string{"-out is x: cannot be together with -law all"}},
 		{[]string{"-scenario", good, "-law", "all", "-config", pinned}, []string{"a pinned limit takes no initial, min, max or law"}},
