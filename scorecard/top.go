@@ -3,13 +3,14 @@ package scorecard
 import (
 	"cmp"
 	"slices"
+	"strings"
 )
 
 // Top returns the k counters with the most refusals since each began, those in
-// shadow included, those with as many by most held, then by rule and value; none for k below 1, and none that counts nothing. It looks at every
-// counter, but lets requests go on in between: it is for people and scrapes,
-// not for every request, and while rules or the bound of tenants change it may
-// miss some.
+// shadow included, those with as many by most held, then by rule and value; none
+// for k below 1, and none that counts nothing. It looks at every counter, but lets
+// requests go on in between: it is for people and scrapes, not for every request,
+// and while rules or the bound of tenants change it may miss some.
 func (c *Card) Top(k int) []TenantCount {
 	t := ranking{most: k}
 	c.look(func(n *counter) { t.add(read(n)) })
@@ -54,7 +55,10 @@ func (r reading) order(than reading) int {
 	if r.refused != than.refused || r.held != than.held {
 		return cmp.Or(cmp.Compare(than.refused, r.refused), cmp.Compare(than.held, r.held))
 	}
-	return cmp.Or(cmp.Compare(r.ledger.name, than.ledger.name), slices.Compare(r.values, than.values))
+	if r.ledger != than.ledger && r.ledger.name != than.ledger.name {
+		return strings.Compare(r.ledger.name, than.ledger.name)
+	}
+	return slices.CompareFunc(r.values, than.values, strings.Compare)
 }
 
 // A ranking keeps the readings that come first, in order.
