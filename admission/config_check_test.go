@@ -3,6 +3,8 @@ package admission
 import (
 	"context"
 	"errors"
+	"fmt"
+	"runtime"
 	"slices"
 	"testing"
 	"testing/synctest"
@@ -63,6 +65,29 @@ func TestValidateNamesPaths(t *testing.T) {
 }
 
 // Check knows what the options bring in.
+// A config of many lanes and as many wrong names is judged in time that grows with
+// them, not with their product.
+func TestValidateOfManyWrongNames(t *testing.T) {
+	const many = 2000
+	cfg := Config{Lanes: map[string]LaneConfig{}}
+	rc := RegulatorConfig{Kind: "goroutines", Limit: 10}
+	for i := range many {
+		cfg.Lanes[fmt.Sprint("lane", i)] = LaneConfig{}
+		rc.Lanes = append(rc.Lanes, fmt.Sprint("no", i))
+	}
+	cfg.Regulators = map[string]RegulatorConfig{"all": rc}
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	err := cfg.Validate()
+	runtime.ReadMemStats(&after)
+	if n := len(fields(err)); n != many {
+		t.Errorf("%d errors, want %d", n, many)
+	}
+	if n := after.TotalAlloc - before.TotalAlloc; n > 16<<20 { // of the product some 130 MB
+		t.Errorf("%d bytes were taken to judge %d names", n, many)
+	}
+}
+
 func TestCheckKnowsTheOptions(t *testing.T) {
 	cfg := Config{Regulators: map[string]RegulatorConfig{"lag": {Setpoint: 0.8}}}
 	lag := WithSignal("lag", regulators.Func(func(context.Context) (float64, error) { return 0, nil }))

@@ -158,11 +158,15 @@ func (v *problems) name(at, name string) {
 
 // lanes checks names of lanes that stand at a path.
 func (v *problems) lanes(at string, names []string, lanes map[string]LaneConfig) {
+	var known []string // of all errors the same: there may be many, and many lanes
 	for i, l := range names {
 		if _, ok := lanes[l]; !ok && laneName(l) != defaultLane {
+			if known == nil {
+				known = append(slices.Sorted(maps.Keys(lanes)), defaultLane)
+			}
 			*v = append(*v, &FieldError{
 				Field: fmt.Sprintf("%s.lanes[%d]", at, i), Value: fmt.Sprintf("%q", l),
-				Rule: "must be a lane of the config", Known: append(slices.Sorted(maps.Keys(lanes)), defaultLane),
+				Rule: "must be a lane of the config", Known: known,
 			})
 		}
 	}

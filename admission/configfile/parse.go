@@ -176,7 +176,10 @@ func (d *decoder) judge(err error) (others []error) {
 	case !ok:
 		return []error{err}
 	case !d.follows(fe):
-		e := &Error{File: d.file, Path: fe.Field, Value: fe.Value, Rule: fe.Rule, Hint: nearest(lastName(fe), fe.Known)}
+		e := &Error{File: d.file, Path: fe.Field, Value: fe.Value, Rule: fe.Rule}
+		if len(d.errs) < most { // of more errors few are shown, and to look for what was meant takes its time
+			e.Hint = nearest(lastName(fe), fe.Known)
+		}
 		path := fe.Field
 		for _, known := d.places[path]; !known && path != ""; _, known = d.places[path] {
 			path = path[:max(strings.LastIndexAny(path, ".["), 0)] // not there: a default
