@@ -49,7 +49,7 @@ func explain(ctrl *admission.Controller, q url.Values) (*explainReport, error) {
 	}
 	x := ctrl.Explain(ctx, r)
 	report := &explainReport{
-		Error: text(x.Err), Mode: x.Mode, Lane: x.Request.Lane, Priority: x.Request.Priority, Cost: x.Request.Cost,
+		Error: text(x.Err), Mode: x.Mode, Lane: printable(x.Request.Lane), Priority: x.Request.Priority, Cost: x.Request.Cost,
 		Verdict: x.Verdict, Certain: x.Certain, WaitS: x.Wait.Seconds(), AllowanceS: x.Allowance.Seconds(), Steps: []stepReport{},
 	}
 	for _, s := range x.Steps {

@@ -64,3 +64,17 @@ func TestExplainSaysAllThatIsWrongWithTheQuestion(t *testing.T) {
 		t.Error("an unknown lane is not told")
 	}
 }
+
+// What the question says is shown as harmlessly as all else, in every format.
+func TestExplainEscapesTheQuestion(t *testing.T) {
+	h := Handler(newController(t, admission.Config{}))
+	for _, format := range []string{"html", "live", "json", "text"} {
+		body := get(t, h, "?explain=1&lane=%1b%5b31m%c2%9b&tenant=%1b%c2%9b&key=%1b%c2%9b&format="+format).Body.String()
+		if strings.ContainsAny(body, "\x1b\u009b") {
+			t.Errorf("format %s moves a terminal's cursor", format)
+		}
+		if !strings.Contains(body, `x1b[31m`) {
+			t.Errorf("format %s does not name the lane", format)
+		}
+	}
+}
