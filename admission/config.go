@@ -89,6 +89,8 @@ type PriorityConfig struct {
 
 // ScorecardConfig configures the rules; see package scorecard.
 type ScorecardConfig struct {
+	// Rules are tried in their order: of those that name the same keys the first
+	// that matches counts, so exceptions come first.
 	Rules []scorecard.Rule `json:"rules,omitempty"`
 	// MaxTenants bounds how many distinct values of `*` are told apart; the
 	// rest share one bucket per rule. Zero: 10,000.

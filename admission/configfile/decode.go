@@ -141,7 +141,7 @@ func (d *decoder) fields(n, key *yaml.Node, path string, s *shape, v reflect.Val
 	}
 	for _, f := range s.fields {
 		if f.required && !given[f.name] {
-			d.cannot(key, path+"."+f.name, "", "is missing: must be "+f.shape.scalar.form, "")
+			d.cannot(key, path+"."+f.name, "missing", "must be "+f.shape.scalar.form, "")
 		}
 	}
 }

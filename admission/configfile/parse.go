@@ -154,6 +154,9 @@ func syntaxError(name string, err error) error {
 		if l.ContextMark.Line > 0 {
 			e.Rule += fmt.Sprintf(" (%s from line %d)", l.ContextMsg, l.ContextMark.Line)
 		}
+		if strings.HasPrefix(l.Message, "found character that cannot start any token") {
+			e.Rule += "; indent by spaces, not tabs, and quote what begins with @ or `"
+		}
 		if l.Mark.Line > 0 {
 			e.Line, e.Column = l.Mark.Line, l.Mark.Column
 		}
