@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/spillway-go/spillway/admission"
@@ -184,7 +185,7 @@ func (r *report) warn() {
 	}
 	if r.Config.Error != "" {
 		r.say(levelWarn, "Mend the config; it is applied whole or not at all.",
-			"The last change of the config was refused, that of %s stays: %s", r.Config.Applied.UTC().Format(time.RFC3339), r.Config.Error)
+			"The last change of the config was refused, that of %s stays: %s", r.Config.Applied.UTC().Format(time.RFC3339), strings.ReplaceAll(r.Config.Error, "\n", "; "))
 	}
 }
 

@@ -134,7 +134,7 @@ func TestSummary(t *testing.T) {
 		{"never read", report{Keyed: []keyedReport{{Name: "bytes", Stale: true}}}, "ok Nothing is shed: no requests come.\nwarn Keyed signal bytes has no reading: it has had none so far."},
 		{"guard panics", report{Guards: []guardReport{{Name: "mine", Error: "panic: nil map"}}}, "ok Nothing is shed: no requests come.\nwarn Guard mine panics: panic: nil map."},
 		{"shadow", report{Mode: admission.Shadow}, "ok Nothing is shed: no requests come.\nwarn Mode is shadow: what would be shed is counted and runs all the same."},
-		{"config", report{Config: configReport{Error: "mode is wrong", Applied: time.Unix(0, 0)}}, "ok Nothing is shed: no requests come.\nwarn The last change of the config was refused, that of 1970-01-01T00:00:00Z stays: mode is wrong"},
+		{"config", report{Config: configReport{Error: "mode is wrong\nlanes too", Applied: time.Unix(0, 0)}}, "ok Nothing is shed: no requests come.\nwarn The last change of the config was refused, that of 1970-01-01T00:00:00Z stays: mode is wrong; lanes too"},
 	} {
 		if got := judged(tc.r); got != tc.want {
 			t.Errorf("%s:\n%s\nwant\n%s", tc.name, got, tc.want)

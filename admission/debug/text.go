@@ -172,7 +172,11 @@ func (t *textWriter) sheds(sheds []shedReport) {
 	}
 	t.heading("LAST SHEDS\tLANE\tREASON\tBY\tPRIORITY\tTENANT\tCALLER\tOP\tKEY\tCAUSE")
 	for _, s := range sheds {
-		t.line("%s\t%s\t%s\t%s\t%v\t%s\t%s\t%s\t%s\t%s", clock(s.At), s.Lane, s.Reason, s.Stage, s.Priority, s.Tenant, s.Caller, s.Op, s.Key, s.Cause)
+		reason := s.Reason
+		if s.Shadow {
+			reason += " (shadow)"
+		}
+		t.line("%s\t%s\t%s\t%s\t%v\t%s\t%s\t%s\t%s\t%s", clock(s.At), s.Lane, reason, s.Stage, s.Priority, s.Tenant, s.Caller, s.Op, s.Key, s.Cause)
 	}
 }
 
