@@ -184,7 +184,7 @@ func TestLanes(t *testing.T) {
 		t.Errorf("no lane of the log: %v", err)
 	}
 	s.Lane = "wriet"
-	if _, err := Run(admission.Config{}, s); err == nil || !strings.Contains(err.Error(), `lane is "wriet": must be one of the config's, []`) {
+	if _, err := Run(admission.Config{}, s); err == nil || !strings.Contains(err.Error(), `lane is "wriet": must be one of the config's, ["default"]`) {
 		t.Errorf("a lane of no config: %v", err)
 	}
 }

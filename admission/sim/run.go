@@ -58,6 +58,9 @@ func laneOf(cfg admission.Config, s *Scenario) (name string, l admission.LaneCon
 	l, ok := cfg.Lanes[name]
 	if !ok && (len(cfg.Lanes) > 0 || name != defaultLane) {
 		has := sortedKeys(cfg.Lanes)
+		if len(has) == 0 {
+			has = []string{defaultLane}
+		}
 		return name, l, fmt.Errorf("sim: lane is %q: must be one of the config's, %q", name, has)
 	}
 	return name, l, nil

@@ -82,6 +82,16 @@ type result struct {
 	oracle    *sim.Oracle
 }
 
+// laneHint says how to choose a lane where r's scenario names none and its config has others than the default.
+func laneHint(r *result) string {
+	_, named := r.contender.config.Lanes["default"]
+	_, unnamed := r.contender.config.Lanes[""]
+	if r.scenario.Lane != "" || len(r.contender.config.Lanes) == 0 || named || unnamed {
+		return ""
+	}
+	return "; choose it with -lane"
+}
+
 // simulate runs everything on all cores. A scenario's results, one for each
 // contender, come one after the other.
 func (o *options) simulate(stderr io.Writer) ([]result, error) {
@@ -93,7 +103,7 @@ func (o *options) simulate(stderr io.Writer) ([]result, error) {
 		r := &results[i*n+k]
 		r.scenario, r.contender = o.scenarios[i], &o.contenders[k]
 		if err := o.one(r); err != nil {
-			return fmt.Errorf("%s with %s: %w", r.scenario.Name, r.contender.name, err)
+			return fmt.Errorf("%s with %s: %w%s", r.scenario.Name, r.contender.name, err, laneHint(r))
 		}
 		mu.Lock()
 		defer mu.Unlock()

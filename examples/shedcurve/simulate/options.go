@@ -113,7 +113,7 @@ func parse(args []string, stderr io.Writer) (options, error) {
 		bad("require", fmt.Sprintf("%q", *require), "must have a term, such as goodput>=0.95")
 	}
 	if needOracle(o.required) && !o.oracle {
-		bad("require", fmt.Sprintf("%q", *require), "regret must be with -oracle")
+		bad("require", fmt.Sprintf("%q", *require), "regret needs -oracle")
 	}
 	if *law != "" && *limit != 0 {
 		bad("limit", *limit, "cannot be together with -law")

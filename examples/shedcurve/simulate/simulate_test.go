@@ -246,7 +246,7 @@ func TestLane(t *testing.T) {
 	path := write(t, dir, "one.json", scenario)
 	config := write(t, dir, "lanes.yaml", "lanes: {read: {limit: {fixed: 3}}, write: {}}\n")
 	args := []string{"-scenario", path, "-seeds", "1", "-json", "-config", config}
-	if status, _, errs := run(t, args...); status != exitFailed || !strings.Contains(errs, `lane is "default": must be one of the config's, ["read" "write"]`) {
+	if status, _, errs := run(t, args...); status != exitFailed || !strings.Contains(errs, `lane is "default": must be one of the config's, ["read" "write"]; choose it with -lane`) {
 		t.Errorf("status %d, %s", status, errs)
 	}
 	if _, out, errs := run(t, append(args, "-lane", "read")...); !strings.Contains(out, `"mean_limit": 3,`) {
@@ -411,7 +411,7 @@ func TestUsage(t *testing.T) {
 		{[]string{"-scenario", good, "-law", "all", "-config", pinned, "-config", config, "-require", "p99<1s"}, []string{"must be one with -law all", "-require is \"p99<1s\": cannot be together"}},
 		{[]string{"-scenario", good, "-require", "p99<=50 t1>99%"}, []string{`-require: term 1, "p99<=50": value "50" must be a duration`}},
 		{[]string{"-scenario", good, "-require", ""}, []string{`-require is "": must have a term, such as goodput>=0.95`}},
-		{[]string{"-scenario", good, "-require", "regret<5%"}, []string{`-require is "regret<5%": regret must be with -oracle`}},
+		{[]string{"-scenario", good, "-require", "regret<5%"}, []string{`-require is "regret<5%": regret needs -oracle`}},
 		{[]string{"-scenario", good, "-law", "all", "-out", "x"}, []string{"-out is x: cannot be together with -law all"}},
 		{[]string{"-scenario", good, "-law", "all", "-config", pinned}, []string{"a pinned limit takes no initial, min, max or law"}},
 	} {
