@@ -59,7 +59,7 @@ func sizesFor(ctx context.Context, customers int) (orders.Sizes, error) {
 
 // customersFlag defines the flag for what sizesFor takes.
 func customersFlag(fs *flag.FlagSet, customers *int) {
-	fs.IntVar(customers, "customers", 0, "of the order service, who share its orders: the fewer, the dearer a request; 0: `as many` as give it a capacity of some 200 to 350 requests/s on this machine")
+	fs.IntVar(customers, "customers", 0, "`number` of customers of the order service, who share its orders: the fewer, the dearer a request; 0: as many as give it a capacity of some 200 to 350 requests/s on this machine")
 }
 
 // checkCustomers reports a number of customers that cannot be.

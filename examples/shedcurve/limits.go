@@ -43,7 +43,7 @@ func parseLimits(args []string, stderr io.Writer) (limitsConfig, error) {
 	fs := flag.NewFlagSet("shedcurve limits", flag.ContinueOnError)
 	fs.SetOutput(stderr)
 	fs.StringVar(&limits, "limits", defaultLimits, "pinned limits of each lane to compare the tuner with: `numbers` from 1 on")
-	fs.IntVar(&c.rounds, "rounds", 3, "how many `times` each limit is loaded, their medians count")
+	fs.IntVar(&c.rounds, "rounds", 3, "`number` of times that each limit is loaded, the medians count")
 	fs.Float64Var(&c.x, "load", 2, "load to offer, as a `multiple` of capacity")
 	fs.DurationVar(&c.duration, "duration", 3*time.Second, "how long each load is counted; a quarter of that is offered before and not counted")
 	fs.DurationVar(&c.settle, "settle", 10*time.Second, "how long the tuner is then left alone under load until it is counted once more")

@@ -31,7 +31,7 @@ func TestUsageErrors(t *testing.T) {
 		want []string
 	}{
 		{"-nonsense", []string{"not defined: -nonsense"}},
-		{"extra", []string{`unexpected argument "extra"`}},
+		{"extra", []string{`unexpected argument "extra"`, "serve, sim, noisy, watch, limits"}},
 		{"watch -rates 0 -rounds -1 -duration 1ms", []string{`-rates has "0"`, "-rounds is -1, must be 0 or more", "-duration is 1ms"}},
 		{"sim", []string{"-scenario is missing"}},
 		{"-rates 1,x", []string{`-rates has "x"`}},

@@ -31,7 +31,7 @@ func parseNoisy(args []string, stderr io.Writer) (noisyConfig, error) {
 	var c noisyConfig
 	fs := flag.NewFlagSet("shedcurve noisy", flag.ContinueOnError)
 	fs.SetOutput(stderr)
-	fs.IntVar(&c.pairs, "pairs", 5, "how many `pairs` of a run with and one without the noisy tenant")
+	fs.IntVar(&c.pairs, "pairs", 5, "`number` of pairs of a run with and one without the noisy tenant")
 	fs.Float64Var(&c.x, "load", 0.3, "load of the quiet tenants, as a `multiple` of capacity")
 	fs.DurationVar(&c.duration, "duration", 6*time.Second, "how long each run is counted")
 	fs.DurationVar(&c.deadline, "deadline", defaultDeadline, "how long a client waits for its answer")

@@ -104,6 +104,9 @@ func parseOptions(args []string, stderr io.Writer) (options, error) {
 	customersFlag(fs, &customers)
 	fs.BoolVar(&quick, "quick", false, "fewer loads for a shorter time, and no scenario: under 30 s")
 	if err := parseFlags(fs, args); err != nil {
+		if fs.NArg() > 0 {
+			err = fmt.Errorf("%w: must be one of the commands serve, sim, noisy, watch, limits, or a flag", err)
+		}
 		return o, err
 	}
 	o.window = defaultWindow

@@ -48,7 +48,7 @@ func parseServe(args []string, stderr io.Writer) (serveConfig, error) {
 	fs.StringVar(&c.admin, "admin", "127.0.0.1:0", "`address` for usage, reset and profiles; anybody who reaches it can reset the data")
 	fs.StringVar(&spillway, "spillway", "on", "`on or off`: with or without Spillway before the same handler")
 	fs.BoolVar(&c.grpc, "grpc", false, "speak gRPC instead of HTTP, with server reflection")
-	fs.IntVar(&c.limit, "limit", 0, "how many requests of each of Spillway's lanes, read and write, may be inside; 0: as `many` as it finds best itself")
+	fs.IntVar(&c.limit, "limit", 0, "pin the limit of each of Spillway's lanes, read and write, to `N`; 0: it finds itself")
 	fs.StringVar(&c.config, "config", "", "YAML or JSON `file` with Spillway's config, which needs the lanes read and write; changes of it are applied at once")
 	fs.StringVar(&c.db, "db", "", "database `file` that an earlier run made; empty: a new one in a temporary folder")
 	customersFlag(fs, &c.customers)

@@ -42,7 +42,7 @@ func parseWatch(args []string, stderr io.Writer) (watchConfig, error) {
 	fs := flag.NewFlagSet("shedcurve watch", flag.ContinueOnError)
 	fs.SetOutput(stderr)
 	fs.StringVar(&rates, "rates", "0.5,1,3", "loads to offer in turn, as `multiples` of capacity")
-	fs.IntVar(&c.rounds, "rounds", 0, "how `often` all of them are offered; 0: until Ctrl-C")
+	fs.IntVar(&c.rounds, "rounds", 0, "`number` of times that all of them are offered; 0: until Ctrl-C")
 	fs.DurationVar(&c.duration, "duration", 30*time.Second, "how long each load is offered")
 	fs.DurationVar(&c.deadline, "deadline", defaultDeadline, "how long a client waits for its answer")
 	fs.Uint64Var(&c.seed, "seed", 1, "of arrivals and requests")
