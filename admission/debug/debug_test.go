@@ -291,3 +291,17 @@ func TestLookingWhileRequestsCome(t *testing.T) {
 		wg.Wait()
 	})
 }
+
+// A request that only would have been shed is told from those that were.
+func TestTextMarksShadow(t *testing.T) {
+	rule := mustRule(t, "each tenant: tenant:* = 0")
+	rule.Shadow = true
+	ctrl := newController(t, admission.Config{Scorecard: admission.ScorecardConfig{Rules: []scorecard.Rule{rule}}})
+	err := ctrl.Do(context.Background(), admission.Request{Tenant: "acme"}, func(context.Context) error { return nil })
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := get(t, Handler(ctrl), "?format=text").Body.String(); !strings.Contains(got, "  tenant-cap (shadow)  ") {
+		t.Error(got)
+	}
+}
