@@ -41,6 +41,16 @@ Runs scenarios in virtual time. With several -config all meet the same requests,
 A scenario is JSON, see admission/sim/testdata/README.md, or a request log that ends in .csv, see go doc
 ./admission/sim ParseLog.
 
+The table has a line for each scenario and config. Among its columns are
+
+  of could %  goodput as a share of what could have been answered
+  shed %      attempts that were refused
+  gate %      mean of the gate's shed ratio, and sd %, how much it varies
+  inv %       answers that better tiers should have had
+  top %       what t0 and t1 lack of the answers that they should have had
+  died %      attempts that waited in vain
+  t0 % ...    the tier's requests that were answered in time
+
 With -against the loads of a measured curve are simulated, and both are shown at each load and in one picture:
 
   shedcurve sim -scenario shedcurve.scenario.json -against shedcurve.json -out FOLDER
