@@ -48,9 +48,9 @@ func TestPageInOverload(t *testing.T) {
 
 // The sample in the package comment is what the text looks like, but for the figures.
 func TestTextIsAsDocumented(t *testing.T) {
-	digits, blanks := regexp.MustCompile(`[0-9.]+`), regexp.MustCompile(` +`)
+	figures, blanks := regexp.MustCompile(`-?([0-9.]+(e[-+]?[0-9]+)?(ns|µs|ms|s|m|h)?)+`), regexp.MustCompile(` +`)
 	shape := func(line string) string {
-		return strings.TrimSpace(blanks.ReplaceAllString(digits.ReplaceAllString(line, "0"), " "))
+		return strings.TrimSpace(blanks.ReplaceAllString(figures.ReplaceAllString(line, "0"), " "))
 	}
 	doc, err := os.ReadFile("doc.go")
 	if err != nil {
