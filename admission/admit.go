@@ -168,9 +168,7 @@ func (c *Controller) arrive(ctx context.Context, a *ask, r Request, wait bool) (
 	if e == nil {
 		e = l.takeLocked(c)
 	}
-	e.call.Rank, e.call.Op, e.call.Cost, e.call.Ghost, e.call.Deadline = a.rank, r.Op, a.cost, ghost, a.due
-	e.call.Stream = r.Stream
-	e.hold = a.hold
+	e.describe(a, r.Op, r.Stream)
 	state := l.mu.core.Arrive(a.now, &e.call, l.chanceLocked(), wait)
 	settled := l.mu.core.Settled()
 	wake := l.wakeLocked()

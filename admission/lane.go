@@ -59,6 +59,13 @@ type entry struct {
 
 func (l *lane) mode() Mode { return Mode(l.lax.Load()) }
 
+// describe tells the lane what it must know of the request.
+func (e *entry) describe(a *ask, op string, stream bool) {
+	e.call.Rank, e.call.Op, e.call.Cost, e.call.Deadline = a.rank, op, a.cost, a.due
+	e.call.Ghost, e.call.Stream = a.ghost, stream
+	e.hold = a.hold
+}
+
 // takeLocked returns an unused entry.
 func (l *lane) takeLocked(c *Controller) *entry {
 	e := l.mu.free

@@ -55,8 +55,7 @@ func (c *Controller) unslottedLocked(a *ask, r Request) Ticket {
 	if e == nil {
 		e = a.lane.takeLocked(c)
 	}
-	e.hold = a.hold
-	e.call.Rank, e.call.Op, e.call.Cost, e.call.Ghost, e.call.Stream, e.call.Deadline = a.rank, r.Op, a.cost, true, r.Stream, a.due
+	e.describe(a, r.Op, r.Stream)
 	a.lane.mu.core.Unslotted(&e.call)
 	return Ticket{e: e, gen: e.gen.Load()}
 }

@@ -2,7 +2,7 @@
 // programs use today: what a decision costs, and what becomes of a service that is
 // offered more than it can do.
 //
-//	go run -C examples/peers . -quick -out /tmp/peers
+//	go run -C examples/peers . -quick -out .
 //
 // prints the comparison, and writes it as Markdown and as a picture into -out. It is a
 // module of its own, so that what the peers depend on reaches nobody else.
