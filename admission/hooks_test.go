@@ -76,3 +76,29 @@ func TestPanickingAdmitHook(t *testing.T) {
 	}
 	hold(t, c, Request{}).Release(Success)
 }
+
+// A hook for waits is called for those that waited as long, and one for less than
+// none is refused.
+func TestMinWait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var waits []time.Duration
+		c := NewQuiet(t, Pinned(1, 1), WithHooks(Hooks{
+			MinWait: time.Second,
+			Admit:   func(_ context.Context, a Admission) { waits = append(waits, a.Waited) },
+		}))
+		held := hold(t, c, Request{})
+		for _, d := range []time.Duration{time.Second - 1, time.Second, time.Second + 1} {
+			next := enqueue(t.Context(), c, Request{})
+			time.Sleep(d)
+			held.Release(Success)
+			held = (<-next).ticket
+		}
+		held.Release(Success)
+		if len(waits) != 2 || waits[0] != time.Second || waits[1] != time.Second+1 {
+			t.Errorf("told of waits %v", waits)
+		}
+	})
+	if _, err := New(Config{}, WithHooks(Hooks{MinWait: -1})); err == nil || err.Error() != "admission: hooks: MinWait is -1ns: must not be negative" {
+		t.Errorf("error is %v", err)
+	}
+}

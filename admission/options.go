@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math"
 	"time"
 	"unicode/utf8"
 
@@ -32,6 +33,9 @@ func gather(opts []Option) (o options, err error) {
 			errs = append(errs, opt(&o))
 		}
 	}
+	if o.hooks.Admit == nil {
+		o.hooks.MinWait = math.MaxInt64 // so that one look tells whether to call it
+	}
 	return o, errors.Join(errs...)
 }
 
@@ -53,9 +57,15 @@ func WithLogger(l *slog.Logger) Option {
 	}
 }
 
-// WithHooks sets callbacks, see [Hooks].
+// WithHooks sets callbacks, see [Hooks]. A negative MinWait is an error.
 func WithHooks(h Hooks) Option {
-	return func(o *options) error { o.hooks = h; return nil }
+	return func(o *options) error {
+		if h.MinWait < 0 {
+			return fmt.Errorf("admission: hooks: MinWait is %v: must not be negative", h.MinWait)
+		}
+		o.hooks = h
+		return nil
+	}
 }
 
 // WithStages adds the user's own decisions; they are asked in this order,
@@ -173,6 +183,9 @@ type Hooks struct {
 	// Admit, TryAdmit or Do goes on; not for exempt ones, nor for those that the mode
 	// Shadow of the whole or a lane would have shed, of which Shed is told.
 	Admit func(context.Context, Admission)
+	// MinWait keeps Admit to those that waited in the queue at least so long. A
+	// request it is not called for pays nothing for it. Zero: it is called for all.
+	MinWait time.Duration
 	// Shed is called for each shed request, on its own goroutine, and in shadow (of
 	// the whole, a lane, a rule or a regulator) for each that would have been; for
 	// one that several would have shed, more than once.

@@ -92,7 +92,7 @@ func priorityOf(rank int) Priority {
 
 // tellAdmit tells of a request that was admitted, and returns its ticket.
 func (c *Controller) tellAdmit(ctx context.Context, t Ticket) Ticket {
-	if c.opts.hooks.Admit != nil {
+	if t.waited >= c.opts.hooks.MinWait {
 		c.callAdmit(ctx, t)
 	}
 	return t

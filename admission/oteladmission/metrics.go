@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"go.opentelemetry.io/otel/attribute"
@@ -87,7 +88,8 @@ type Option func(*options) error
 
 type options struct {
 	limiter  string
-	longWait float64 // seconds
+	longWait float64       // seconds
+	minWait  time.Duration // of those admitted, on spans
 }
 
 func gather(opts []Option) (*options, error) {

@@ -205,6 +205,40 @@ func TestSpans(t *testing.T) {
 	})
 }
 
+// With OnlyWaits a span says nothing of a request that did not wait, and all else;
+// the program's own hook is called for the waits it asks for, none or some.
+func TestOnlyWaits(t *testing.T) {
+	for minWait, want := range map[time.Duration]int{0: 3, time.Second: 1} {
+		synctest.Test(t, func(t *testing.T) {
+			s, told := newSDK(), 0
+			next := admission.Hooks{MinWait: minWait, Admit: func(context.Context, admission.Admission) { told++ }}
+			c := start(t, pinned(1), hooks(t, s, next, oteladmission.OnlyWaits()))
+			ctx, at := spanContext(t.Context(), true)
+			held, err := c.Admit(ctx, admission.Request{})
+			if err != nil || len(at.attributes) > 0 {
+				t.Errorf("the span has %v, error %v", at.attributes, err)
+			}
+			for _, d := range []time.Duration{time.Millisecond, time.Second} {
+				ctx, at := spanContext(t.Context(), true)
+				time.AfterFunc(d, func() { held.Release(admission.Success) })
+				ticket, err := c.Admit(ctx, admission.Request{})
+				if err != nil || at.attributes["admission.decision"] != "admitted" {
+					t.Errorf("after %v the span has %v, error %v", d, at.attributes, err)
+				}
+				held = ticket
+			}
+			ctx, at = spanContext(t.Context(), true)
+			if _, err := c.TryAdmit(ctx, admission.Request{}); err == nil || at.attributes["admission.decision"] != "shed" {
+				t.Errorf("shed: the span has %v, error %v", at.attributes, err)
+			}
+			held.Release(admission.Success)
+			if told != want || len(s.waits) != 1 {
+				t.Errorf("MinWait %v: told %d times, want %d; waits are %v", minWait, told, want, s.waits)
+			}
+		})
+	}
+}
+
 // Whose span does not record pays no allocation, admitted or shed.
 func TestNonRecordingSpanCostsNoAllocation(t *testing.T) {
 	c := start(t, pinned(1), hooks(t, newSDK(), admission.Hooks{}))

@@ -29,6 +29,14 @@ func WithLongWait(d time.Duration) Option {
 	}
 }
 
+// OnlyWaits leaves out of spans the requests that are admitted without a wait: a span
+// without attributes of a decision is then one of those. They pay nothing, whereas a
+// look whether their span records takes some nanoseconds, more the deeper their
+// context is. It concerns [Hooks] alone.
+func OnlyWaits() Option {
+	return func(o *options) error { o.minWait = 1; return nil }
+}
+
 // Hooks returns hooks for [admission.WithHooks] that put each decision on the
 // request's span, if the span records, and then call next's, which may be empty.
 // No span is begun: the decision belongs to that of whoever asks, the server's.
@@ -38,7 +46,7 @@ func WithLongWait(d time.Duration) Option {
 // exemplars lead to traces; a request that did not wait is not in it.
 //
 // A request whose span does not record and that does not wait pays some
-// nanoseconds and no allocation.
+// nanoseconds and no allocation, with [OnlyWaits] nothing.
 func Hooks(provider metric.MeterProvider, next admission.Hooks, opts ...Option) (admission.Hooks, error) {
 	o, err := gather(opts)
 	if err != nil {
@@ -56,7 +64,10 @@ func Hooks(provider metric.MeterProvider, next admission.Hooks, opts ...Option) 
 		}
 	}
 	ours := next
-	ours.Admit, ours.Shed = h.admit, h.shed
+	ours.Admit, ours.Shed, ours.MinWait = h.admit, h.shed, o.minWait
+	if next.Admit != nil {
+		ours.Admit, ours.MinWait = h.both, min(o.minWait, next.MinWait)
+	}
 	return ours, nil
 }
 
@@ -79,14 +90,28 @@ type class struct {
 }
 
 func (h *hooks) admit(ctx context.Context, a admission.Admission) {
+	if span := trace.SpanFromContext(ctx); a.Waited > 0 || span.IsRecording() {
+		h.tell(ctx, span, a)
+	}
+}
+
+// both is for who has a hook of his own, which may be for other waits than ours.
+func (h *hooks) both(ctx context.Context, a admission.Admission) {
+	if a.Waited >= h.minWait {
+		h.admit(ctx, a)
+	}
+	if a.Waited >= h.next.MinWait {
+		h.next.Admit(ctx, a)
+	}
+}
+
+// tell is a function of its own to keep small what each request calls.
+func (h *hooks) tell(ctx context.Context, span trace.Span, a admission.Admission) {
 	if a.Waited > 0 && h.wait != nil {
 		h.wait.Record(ctx, a.Waited.Seconds(), h.of(class{a.Lane, a.Priority.Tier()})...)
 	}
-	if span := trace.SpanFromContext(ctx); span.IsRecording() {
+	if span.IsRecording() {
 		h.annotate(span, a)
-	}
-	if h.next.Admit != nil {
-		h.next.Admit(ctx, a)
 	}
 }
 
