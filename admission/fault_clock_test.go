@@ -108,7 +108,7 @@ func TestIdleMonthCostsNothing(t *testing.T) {
 			w.quiet()
 		}
 		t.Logf("the first request after a month took %v", best)
-		if best > 100*time.Millisecond {
+		if best > time.Millisecond {
 			t.Errorf("the first request after a month took %v", best)
 		}
 	})

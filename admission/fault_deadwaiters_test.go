@@ -73,6 +73,44 @@ func TestDeadWaitersAreNotServed(t *testing.T) {
 	})
 }
 
+// B02 in real time: the ten thousand die at one moment and do not stand in line at
+// a lock for it. All are back within 20 ms more than goroutines need that wait for
+// the same context alone; the least of some tries, since the machine has other work.
+func TestDeadWaitersDoNotConvoy(t *testing.T) {
+	const waiters = 10_000
+	c := NewQuiet(t, Pinned(1, waiters))
+	defer hold(t, c, Request{}).Release(Success)
+	leave := func(wait func(context.Context), waiting func() int) time.Duration {
+		ctx, cancel := context.WithCancel(t.Context())
+		var wg sync.WaitGroup
+		for range waiters {
+			wg.Go(func() { wait(ctx) })
+		}
+		for waiting() < waiters {
+			time.Sleep(time.Millisecond)
+		}
+		begin := time.Now()
+		cancel()
+		wg.Wait()
+		return time.Since(begin)
+	}
+	const tries = 20
+	least, more := time.Hour, 20*time.Millisecond
+	if raceEnabled {
+		more *= 10
+	}
+	for range tries {
+		var begun atomic.Int64
+		bare := leave(func(ctx context.Context) { begun.Add(1); <-ctx.Done() }, func() int { return int(begun.Load()) })
+		took := leave(func(ctx context.Context) { _, _ = c.Admit(ctx, Request{}) }, func() int { return queued(t, c) })
+		if least = min(least, took-bare); least <= more {
+			t.Logf("all were back %v later than without a queue", least)
+			return
+		}
+	}
+	t.Errorf("in %d tries all were back %v later than without a queue, want at most %v", tries, least, more)
+}
+
 // B23: waiters that left still count against the queue.
 func TestDeadWaitersHoldNoPlace(t *testing.T) {
 	t.Run("cancelled", func(t *testing.T) {

@@ -90,4 +90,13 @@ func TestB16MadeUpTenants(t *testing.T) {
 	none := take("", tenantCap) // "" is a tenant like any other
 	full("")
 	give(none)
+
+	// Names are bytes: who varies the case or adds spaces is another tenant, with
+	// acme's cap or the one that all share whom the table has no room for.
+	acme = take("acme", tenantCap)
+	for _, name := range []string{"Acme", "ACME", "acme ", " acme", "acme\x00"} {
+		hold(t, c, Request{Tenant: name}).Release(Success)
+	}
+	full("acme")
+	give(acme)
 }

@@ -45,7 +45,7 @@ func TestB09LimitMovesWhenEverythingIsDropped(t *testing.T) {
 		overloaded := func() bool { return time.Since(begin) < 30*window }
 		stop := make(chan struct{})
 		var wg sync.WaitGroup
-		callers(&wg, c, 100, stop, func(context.Context) error {
+		callers(&wg, c, 200, stop, func(context.Context) error {
 			if overloaded() {
 				time.Sleep(100 * time.Millisecond)
 				return context.DeadlineExceeded

@@ -34,7 +34,7 @@ func TestCallsThatNeverBegin(t *testing.T) {
 	}()
 	scale := 1
 	if testing.Short() {
-		scale = 10
+		scale = 50
 	}
 	ctrl := control(t, only(pinned(10, 100)))
 	_, lis := serve(t, &service{}, grpcmw.ServerOptions(ctrl, grpcmw.Config{
@@ -57,13 +57,13 @@ func TestCallsThatNeverBegin(t *testing.T) {
 			}
 		}
 	}
-	spread(5000/scale, func(i int) {
+	spread(50_000/scale, func(i int) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Duration(i%20)*100*time.Microsecond)
 		defer cancel()
 		ask(ctx, client)
 	})
 	fine("deadlines of 0 to 2 ms")
-	spread(1000/scale, func(int) {
+	spread(5000/scale, func(int) {
 		ctx, cancel := context.WithCancel(t.Context())
 		_, _ = client.FullDuplexCall(ctx)
 		cancel()

@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
+	"net/http/httptrace"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -77,9 +78,23 @@ func TestShedIsNotServed(t *testing.T) {
 			})), http2)
 			ticket := hold(t, ctrl)
 			leave := fill(t, ctrl, 1)
+			opened := 0 // connections
+			trace := &httptrace.ClientTrace{GotConn: func(i httptrace.GotConnInfo) {
+				if !i.Reused {
+					opened++
+				}
+			}}
+			ask := func() int {
+				req, err := http.NewRequestWithContext(httptrace.WithClientTrace(t.Context(), trace), http.MethodGet, srv.URL, nil)
+				if err != nil {
+					t.Fatal(err)
+				}
+				resp, err := client.Do(req)
+				code, _ := drain(t, resp, err)
+				return code
+			}
 			for range 100 {
-				resp, err := client.Get(srv.URL)
-				if code, _ := drain(t, resp, err); code != 503 {
+				if code := ask(); code != 503 {
 					t.Fatalf("%d, want 503", code)
 				}
 			}
@@ -88,9 +103,8 @@ func TestShedIsNotServed(t *testing.T) {
 			}
 			leave()
 			ticket.Release(admission.Ignore)
-			resp, err := client.Get(srv.URL)
-			if code, _ := drain(t, resp, err); code != 200 || served.Load() != 1 {
-				t.Errorf("with the slot free: %d, served %d times", code, served.Load())
+			if code := ask(); code != 200 || served.Load() != 1 || opened != 1 {
+				t.Errorf("with the slot free: %d, served %d times, on the last of %d connections", code, served.Load(), opened)
 			}
 		})
 	}

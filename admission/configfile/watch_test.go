@@ -174,8 +174,14 @@ func TestB28HalfWritten(t *testing.T) {
 		err := ctrl.Stats().Config.Err
 		return err != nil && strings.Contains(err.Error(), `lanes["default"].limit.fixed is "-1"`)
 	})
-	if c := ctrl.Config(); c.Mode != admission.Enforce || limit() < 50 {
-		t.Errorf("mode %v, limit %d: a part of a wrong file was applied", c.Mode, limit())
+	refused := ctrl.Stats().Config.Refused
+	replace(t, path, "mode: shadow\nlanes: {default: {limit: {fixed: 70}, dedline: 1s}}\n")
+	soon(t, "the unknown key is named", func() bool {
+		s := ctrl.Stats().Config
+		return s.Err != nil && strings.Contains(s.Err.Error(), `lanes["default"].dedline`) && s.Refused > refused
+	})
+	if c := ctrl.Config(); refused == 0 || c.Mode != admission.Enforce || limit() != 50 && limit() != 60 {
+		t.Errorf("%d refused before, mode %v, limit %d: a part of a wrong file was applied", refused, c.Mode, limit())
 	}
 }
 

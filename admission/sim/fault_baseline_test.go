@@ -18,10 +18,13 @@ func TestB10BaselineDoesNotDriftUp(t *testing.T) {
 		return
 	}
 	s := Scenario{
-		Name: "b10", DurationS: 300, CapacityRPS: 2000, Seed: 10,
+		Name: "b10", DurationS: 600, CapacityRPS: 2000, Seed: 10,
 		Backend: []Station{{Cores: 20, Dist: Dist{Kind: "det", MeanMS: 10}}},
 		Load:    Arrivals{ClosedClients: 200},
 		Client:  Client{DeadlineMS: 1000},
+	}
+	if testing.Short() {
+		s.DurationS = 300
 	}
 	if err := s.Validate(); err != nil {
 		t.Fatal(err)
