@@ -67,13 +67,18 @@ func checkCard(t testing.TB, c *Card) {
 	defer c.mu.Unlock()
 	held, distinct, total := map[*ledger]int{}, map[*ledger]int{}, 0
 	for i, n := range c.mu.buckets {
+		marks := uint8(0)
 		for ; n != nil; n = n.next {
+			marks |= mark(n.hash)
 			if n.hash%uint64(len(c.mu.buckets)) != uint64(i) || n.held < 0 {
 				t.Errorf("counter %q: held %d, hash %d, in bucket %d", n.values, n.held, n.hash, i)
 			}
 			held[n.ledger] += n.held
 			distinct[n.ledger]++
 			total++
+		}
+		if c.mu.marks[i] != marks {
+			t.Errorf("bucket %d has marks %b, want %b", i, c.mu.marks[i], marks)
 		}
 	}
 	if total != c.mu.table.len {

@@ -23,8 +23,14 @@ const (
 type table struct {
 	seed    maphash.Seed
 	buckets []*counter // a power of two of them; none until resize
-	len     int
-	max     int // of len
+
+	// marks has for each bucket a bit for each of its counters, the one that mark
+	// chooses. Of a crowd of names that are not in the table most are told so by this
+	// alone, an eighth of the buckets' size, and wait for no counter's memory.
+	marks []uint8
+
+	len int
+	max int // of len
 }
 
 // resize sets the bound and makes buckets for it. They are there before they
@@ -39,6 +45,7 @@ func (t *table) resize(bound int) {
 	t.max = bound
 	old := t.buckets
 	t.buckets = make([]*counter, 1<<bits.Len(uint(min(bound, maxBuckets)-1)))
+	t.marks = make([]uint8, len(t.buckets))
 	for _, n := range old {
 		for n != nil {
 			next := n.next
@@ -49,14 +56,16 @@ func (t *table) resize(bound int) {
 }
 
 func (t *table) link(n *counter) {
-	b := t.bucket(n.hash)
-	n.next = *b
-	*b = n
+	i := t.bucket(n.hash)
+	n.next = t.buckets[i]
+	t.buckets[i] = n
+	t.marks[i] |= mark(n.hash)
 }
 
-func (t *table) bucket(hash uint64) **counter {
-	return &t.buckets[hash&uint64(len(t.buckets)-1)]
-}
+func (t *table) bucket(hash uint64) uint64 { return hash & uint64(len(t.buckets)-1) }
+
+// mark is a bit that the bucket says nothing about.
+func mark(hash uint64) uint8 { return 1 << (hash >> 61) }
 
 // counter returns the counter for a request that r matches, a new one if
 // there is none yet and there is room.
@@ -86,7 +95,11 @@ func (t *table) hash(r *rule, q *request) uint64 {
 
 // find returns the counter there is, or nil.
 func (t *table) find(r *rule, q *request, hash uint64) *counter {
-	for n := *t.bucket(hash); n != nil; n = n.next {
+	i := t.bucket(hash)
+	if t.marks[i]&mark(hash) == 0 {
+		return nil
+	}
+	for n := t.buckets[i]; n != nil; n = n.next {
 		if n.hash == hash && n.is(r, q) {
 			return n
 		}
@@ -130,8 +143,10 @@ func (n *counter) is(r *rule, q *request) bool {
 // and returns how many they were.
 func (t *table) keep(from, to int, ok func(*counter) bool) (dropped int) {
 	for i := from; i < min(to, len(t.buckets)); i++ {
+		t.marks[i] = 0
 		for p := &t.buckets[i]; *p != nil; {
 			if n := *p; ok(n) {
+				t.marks[i] |= mark(n.hash)
 				p = &n.next
 			} else {
 				*p = n.next
