@@ -94,6 +94,7 @@ func (w *clockwork) quiet() {
 	}
 }
 
+// B14 (a): a month in which nobody asks is not caught up with step by step.
 func TestIdleMonthCostsNothing(t *testing.T) {
 	t.Run("core", func(t *testing.T) {
 		best := time.Hour // a tick for every 50 ms of the month would take minutes
@@ -139,6 +140,7 @@ func TestIdleMonthCostsNothing(t *testing.T) {
 	})
 }
 
+// B14 (b): at a jump only those can be shed who waited.
 func TestClockJumpsAhead(t *testing.T) {
 	w := newClockwork(t)
 	w.run(10 * time.Second)
@@ -155,7 +157,7 @@ func TestClockJumpsAhead(t *testing.T) {
 	w.quiet()
 }
 
-// A clock that was set back stands still until it has caught up. Requests are
+// B14 (c): a clock that was set back stands still until it has caught up. Requests are
 // served all the while, since no decision but expiry needs time to pass.
 func TestClockStepsBack(t *testing.T) {
 	w := newClockwork(t)
@@ -174,6 +176,7 @@ func TestClockStepsBack(t *testing.T) {
 	w.quiet()
 }
 
+// B14 (d).
 func TestWaitIsNeverNegative(t *testing.T) {
 	l, err := core.New(core.Config{Limit: LimitConfig{Fixed: 1}}, nil)
 	if err != nil {
