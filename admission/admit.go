@@ -69,7 +69,7 @@ type ask struct {
 	ghost bool // it runs whatever is decided, which is only counted
 	rank  int
 	cost  int
-	now   time.Duration // 0: the clock was not read yet
+	now   time.Duration // core.Untimed: the clock was not read yet
 	due   time.Duration // 0: no deadline
 	hold  scorecard.Hold
 	e     *entry // taken early, for stages
@@ -90,7 +90,7 @@ func (c *Controller) admit(ctx context.Context, r Request, wait bool) (Ticket, e
 	if ctx == nil {
 		return Ticket{}, errNilContext
 	}
-	a := ask{plan: p}
+	a := ask{plan: p, now: core.Untimed}
 	if a.lane = p.lane(r.Lane); a.lane == nil || r.Cost < 0 || r.Bytes < 0 || r.Attempt < 0 {
 		return Ticket{}, p.complain(&r)
 	}
@@ -110,12 +110,8 @@ func (c *Controller) admit(ctx context.Context, r Request, wait bool) (Ticket, e
 	if err := ctx.Err(); err != nil {
 		return c.doneOnArrival(ctx, &a, r, err)
 	}
-	if hasDeadline {
-		a.now = c.now()
-		a.due = c.due(deadline, a.now)
-		if a.due-a.now <= time.Duration(a.lane.expected.Load()) {
-			return c.refuse(ctx, &a, r, ReasonDeadline, nil)
-		}
+	if hasDeadline && c.tooLate(&a, deadline) {
+		return c.refuse(ctx, &a, r, ReasonDeadline, nil)
 	}
 	if p.ruled {
 		if err := c.acquire(ctx, &a, &r); err != nil {
@@ -135,10 +131,31 @@ func (c *Controller) admit(ctx context.Context, r Request, wait bool) (Ticket, e
 	return c.arrive(ctx, &a, r, wait)
 }
 
+// tooLate sets when the request is due, and tells whether it could not be done by
+// then. What is far from that by the time of the last tick needs no better one.
+func (c *Controller) tooLate(a *ask, deadline time.Time) bool {
+	l := a.lane
+	expected := time.Duration(l.expected.Load())
+	if l.rush.Load() && monotonic(deadline) {
+		a.due = max(deadline.Sub(c.start), 1)
+		if a.due-time.Duration(l.ticked.Load()) > expected+farOff {
+			return false
+		}
+	}
+	a.now = c.now()
+	a.due = c.due(deadline, a.now)
+	return a.due-a.now <= expected
+}
+
+// farOff is how late a tick may be for its time to serve as the present.
+const farOff = time.Second
+
+func monotonic(t time.Time) bool { return t.Round(0) != t }
+
 // due is when a deadline is, at least 1. One without a monotonic reading means
 // the wall clock as it is now, which may have been set since the start.
 func (c *Controller) due(deadline time.Time, now time.Duration) time.Duration {
-	if deadline.Round(0) != deadline {
+	if monotonic(deadline) {
 		return max(deadline.Sub(c.start), 1)
 	}
 	return max(now+min(time.Until(deadline), math.MaxInt64-now), 1)
@@ -151,7 +168,7 @@ func (c *Controller) arrive(ctx context.Context, a *ask, r Request, wait bool) (
 	if l.open.Load() {
 		// Nobody is shed by the gate, so the clock will be needed: better read
 		// before the lock than under it.
-		if a.now == 0 {
+		if a.now == core.Untimed && !l.rush.Load() {
 			a.now = c.now()
 		}
 	} else {
@@ -161,14 +178,14 @@ func (c *Controller) arrive(ctx context.Context, a *ask, r Request, wait bool) (
 	if l.mu.core.Offer(a.rank, hash, ghost) {
 		return c.gateShed(ctx, a, r)
 	}
-	if a.now == 0 {
-		a.now = c.now()
-	}
 	e := a.e
 	if e == nil {
 		e = l.takeLocked(c)
 	}
 	e.describe(a, r.Op, r.Stream)
+	if l.mu.core.Timed(&e.call, wait) && a.now == core.Untimed {
+		a.now = c.now()
+	}
 	state := l.mu.core.Arrive(a.now, &e.call, l.chanceLocked(), wait)
 	settled := l.mu.core.Settled()
 	wake := l.wakeLocked()

@@ -30,7 +30,9 @@ type lane struct {
 
 	lax      atomic.Uint32 // Mode in force
 	open     atomic.Bool   // the gate sheds nobody: as of the last tick
+	rush     atomic.Bool   // core.Rush as of the last tick
 	expected atomic.Int64  // core.Expected as of the last tick, nanoseconds
+	ticked   atomic.Int64  // when the last tick was, nanoseconds
 	refusals atomic.Pointer[refusals]
 	costs    atomic.Pointer[map[string]int] // learned ones above 1, by op; nil: none
 
@@ -62,7 +64,7 @@ func (l *lane) mode() Mode { return Mode(l.lax.Load()) }
 // describe tells the lane what it must know of the request.
 func (e *entry) describe(a *ask, op string, stream bool) {
 	e.call.Rank, e.call.Op, e.call.Cost, e.call.Deadline = a.rank, op, a.cost, a.due
-	e.call.Ghost, e.call.Stream = a.ghost, stream
+	e.call.Ghost, e.call.Stream, e.call.Untimed = a.ghost, stream, false
 	e.hold = a.hold
 }
 

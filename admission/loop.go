@@ -150,6 +150,10 @@ func (l *lane) tickLocked(now time.Duration) (ticked bool) {
 	if now >= k.TickedAt()+core.TickPeriod {
 		k.Tick(now, l.chanceLocked())
 		l.expected.Store(int64(k.Expected()))
+		l.ticked.Store(int64(now))
+		if rush := k.Rush(); rush != l.rush.Load() {
+			l.rush.Store(rush)
+		}
 		ticked = true
 	} else {
 		k.Expire(now)

@@ -58,7 +58,7 @@ type LaneStats struct {
 	Tiers   [NumTiers]TierStats
 	Early   uint64    // of those shed, by Precheck: stage "tap"
 	Wait    Histogram // of the admitted
-	Service Histogram // of those that came out as a success
+	Service Histogram // of those that came out as a success; all are counted, of more than some 20,000 a second only a fair sample is timed
 }
 
 // TierStats counts a tier's requests: Arrived = Admitted + sum of Shed + Left +

@@ -27,7 +27,10 @@ func (t Ticket) Release(o Outcome) {
 	if e == nil || !e.gen.CompareAndSwap(t.gen, t.gen+1) {
 		return
 	}
-	c, l, now := e.ctrl, e.lane, e.ctrl.now()
+	c, l, now := e.ctrl, e.lane, core.Untimed
+	if !e.call.Untimed {
+		now = c.now()
+	}
 	o = min(o, Ignore)
 	if e.entered > 0 || e.guards != 0 {
 		defer c.settle(e, l, now, o) // also when a stage's Exit panics
@@ -40,12 +43,15 @@ func (t Ticket) Release(o Outcome) {
 // settle gives everything back, the entry last.
 func (c *Controller) settle(e *entry, l *lane, now time.Duration, o Outcome) {
 	e.hold.Release()
-	tell(l.release(e, now, o))
+	tell(c.release(e, l, now, o))
 }
 
-func (l *lane) release(e *entry, now time.Duration, o Outcome) (settled *core.Call) {
+func (c *Controller) release(e *entry, l *lane, now time.Duration, o Outcome) (settled *core.Call) {
 	l.mu.Lock()
 	defer l.mu.Unlock() // also when a Limit of the user's panics
+	if now == core.Untimed && l.mu.core.Awaited() {
+		now = c.now()
+	}
 	l.mu.core.Release(now, &e.call, o)
 	l.putLocked(e)
 	return l.mu.core.Settled()

@@ -15,7 +15,8 @@ type Limit interface {
 	// Limit is how many slots may be taken now, at least 1.
 	Limit() int
 	// Observe takes in a request that ran and came out as a success or as
-	// overload. Other outcomes say nothing about capacity and are not shown.
+	// overload. Other outcomes say nothing about capacity and are not shown; of
+	// very many requests only a fair sample is, see Sample.More.
 	Observe(Sample)
 	// Tick is called about every [TickPeriod] while there is work. It is where
 	// the limit may move.
@@ -30,6 +31,7 @@ type Sample struct {
 	Service  time.Duration // from admission to release
 	Inflight int           // slots taken just after its admission, its own among them
 	Overload bool          // it failed for want of capacity; Service is then no measurement
+	More     int           // successes besides it since the sample before, which were not timed
 }
 
 // Usage is how the limit was used. The totals only ever grow; a law takes

@@ -148,7 +148,7 @@ func (o *Octave) endProbe(now time.Duration, u Usage, el float64) {
 // times say too little: going by them held slow services down in simulation.
 func (p *probe) elasticity(w measured, dx float64) (e, variance float64) {
 	n, ref := max(w.n, 1), p.ref
-	counted := math.Log(ref.n/ref.el/(max(w.n, 0.5)/w.el)) / dx
+	counted := math.Log(ref.done/ref.el/(max(w.done, 0.5)/w.el)) / dx
 	countedVar := (1/ref.n + 1/n) / (dx * dx)
 	if min(n, ref.n) < probeTimed {
 		return counted, countedVar

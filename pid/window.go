@@ -11,6 +11,7 @@ type window struct {
 	from  Usage // totals at its start
 
 	n, bad int     // samples, overloads
+	more   int     // successes that were not timed
 	sy     float64 // sum of ln(service)
 	syy    float64
 	sl     float64 // sum of service
@@ -33,6 +34,7 @@ func (w *window) observe(s Sample) {
 		w.bad++
 	case s.Service < 0:
 	default:
+		w.more += max(s.More, 0)
 		w.add(max(s.Service, time.Microsecond).Seconds(), max(s.Inflight, 1))
 	}
 }
@@ -76,6 +78,7 @@ func (w *window) blocked(u Usage) bool { return u.Blocked > w.from.Blocked }
 // measured is a closed window.
 type measured struct {
 	n, el   float64 // samples, seconds
+	done    float64 // successes, of which n were timed
 	span    float64 // seconds of the latest window
 	y, v    float64 // mean and variance of ln(service)
 	x       float64 // mean of ln(inflight at admission)
@@ -89,7 +92,7 @@ type measured struct {
 // measure closes the window after el seconds at the given limit.
 func (w *window) measure(el float64, u Usage, limit int) measured {
 	n := float64(w.n)
-	m := measured{n: n, el: el, span: el, y: w.sy / n, x: w.sx / n, mean: w.sl / n, failed: w.failed()}
+	m := measured{n: n, done: n + float64(w.more), el: el, span: el, y: w.sy / n, x: w.sx / n, mean: w.sl / n, failed: w.failed()}
 	m.v = max(0.01, w.syy/n-m.y*m.y)
 	m.busy = (u.Area - w.from.Area) / el
 	full := float64(limit)
@@ -106,6 +109,7 @@ func (m measured) after(old measured) measured {
 		return m
 	}
 	n, el := olderWeight*old.n, olderWeight*old.el
+	m.done += olderWeight * old.done
 	a, b := m.n/(m.n+n), n/(m.n+n)
 	dy := m.y - old.y
 	m.v = a*m.v + b*old.v + a*b*dy*dy

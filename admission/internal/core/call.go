@@ -35,6 +35,7 @@ type Call struct {
 	Deadline time.Duration // when its caller gives up; 0: never
 	Stream   bool          // how long it runs says nothing of capacity
 	Ghost    bool          // it runs whatever the lane decides, which is only counted
+	Untimed  bool          // how long it runs is not measured, see pace
 	Owner    any           // whatever the owner wants to find again
 
 	State   State

@@ -21,9 +21,9 @@ func (s *script) byte() int {
 // pick is one of n.
 func (s *script) pick(n int) int { return s.byte() % n }
 
-// play runs a script against the model.
-func play(t testing.TB, s script) {
-	m := &model{t: t, lane: newLane(t, modelConfigs[s.pick(len(modelConfigs))])}
+// play runs a script against the model, with all calls timed or only some.
+func play(t testing.TB, s script, sparse bool) {
+	m := &model{t: t, sparse: sparse, lane: newLane(t, modelConfigs[s.pick(len(modelConfigs))])}
 	for len(s) > 0 {
 		now := m.now
 		switch s.pick(16) {
@@ -124,7 +124,8 @@ func TestLaneAgainstModel(t *testing.T) {
 		for i := range s {
 			s[i] = byte(r.Uint32())
 		}
-		play(t, s)
+		play(t, s, false)
+		play(t, s, true)
 	}
 }
 
@@ -139,5 +140,8 @@ func FuzzLane(f *testing.F) {
 		}
 		f.Add(s)
 	}
-	f.Fuzz(func(t *testing.T, s []byte) { play(t, s) })
+	f.Fuzz(func(t *testing.T, s []byte) {
+		play(t, s, false)
+		play(t, s, true)
+	})
 }

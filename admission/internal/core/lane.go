@@ -18,7 +18,7 @@ type Config struct {
 
 // Lane is the pure state machine of one lane. It is not safe for concurrent
 // use: its owner has a lock. Times may go backwards, which counts as standing
-// still.
+// still; Arrive and Release may be told no time at all, see Untimed.
 //
 // Calls that are settled while they wait (granted, expired, evicted, closed)
 // are gathered in a list that the owner takes with Settled after each method
@@ -31,6 +31,7 @@ type Lane struct {
 	queue *codel.Queue[*Call]
 
 	now      time.Duration  // the latest that was seen
+	blind    bool           // what happens now was told no time
 	slots    int            // the limit in force, as of the last tick
 	inflight int            // slots taken
 	law      pid.LimitState // as of the last tick
@@ -48,6 +49,7 @@ type Lane struct {
 	settledHead, settledTail *Call
 
 	tick  ticks
+	pace  pace
 	count Counters
 
 	costs        costs
@@ -64,6 +66,7 @@ func at(now time.Duration) time.Time { return epoch.Add(now) }
 func New(cfg Config, limit pid.Limit) (*Lane, error) {
 	l := &Lane{queue: codel.New[*Call](cfg.Queue), bound: codel.DefaultCapacity, perSlot: 4}
 	l.tick.idle = true
+	l.pace.stride = 1
 	l.gate.set(0, 0)
 	l.tick.at = -TickPeriod // the first tick is due at once
 	if err := l.Reconfigure(cfg, limit); err != nil {
@@ -178,6 +181,10 @@ func (l *Lane) Arrive(now time.Duration, c *Call, chance float64, wait bool) Sta
 		l.tick.blocked++
 		l.tick.lost++
 		l.shed(c, ReasonLimit)
+	case l.blind && l.packed(c.Tier()): // as Push will say, which needs a time
+		l.tick.blocked++
+		l.tick.lost++
+		l.shed(c, ReasonQueueFull)
 	default:
 		l.tick.blocked++
 		l.enqueue(c, chance)
@@ -268,17 +275,7 @@ func (l *Lane) relieve(ended *Call, o Outcome) {
 }
 
 // advance moves the lane's time.
-func (l *Lane) advance(now time.Duration) { l.now = max(l.now, now) }
-
-// account takes in how the slots were used until now. It comes before every
-// change of inflight and before the laws look, not with every call: the sum must
-// be the same to the last bit however often an owner asks.
-func (l *Lane) account() { l.tick.area, l.tick.areaAt = l.used(), l.now }
-
-// used is the slot-seconds used until now.
-func (l *Lane) used() float64 {
-	return l.tick.area + float64(l.inflight)*(l.now-l.tick.areaAt).Seconds()
-}
+func (l *Lane) advance(now time.Duration) { l.blind, l.now = now == Untimed, max(l.now, now) }
 
 // Close sheds all waiters and every later arrival. What runs may be released.
 func (l *Lane) Close(now time.Duration) {

@@ -20,6 +20,7 @@ type model struct {
 	unslotted        []*Call // ghosts that run without slots and do not wait
 	tiers            [NumTiers]tally
 	closed, retired  bool
+	sparse           bool // most calls are not timed
 }
 
 type tally struct{ arrived, admitted, left, shed, shadow, released uint64 }
@@ -74,6 +75,12 @@ func (m *model) arrive(now time.Duration, c *Call, chance float64, wait bool) {
 	empty, better := len(m.waiting) == 0, true
 	for _, w := range m.waiting {
 		better = better && c.Tier() < w.Tier()
+	}
+	if m.sparse {
+		m.lane.pace.stride, m.lane.pace.rush = 4, true
+		if !m.lane.Timed(c, wait) {
+			now = Untimed
+		}
 	}
 	state := m.lane.Arrive(now, c, chance, wait)
 	switch {
@@ -169,6 +176,9 @@ func (m *model) release(now time.Duration, c *Call, o Outcome) {
 	m.tiers[c.Tier()].released++
 	for _, list := range []*[]*Call{&m.waiting, &m.running, &m.unslotted} {
 		*list, _ = remove(*list, c)
+	}
+	if c.Untimed && !m.lane.Awaited() {
+		now = Untimed
 	}
 	m.lane.Release(now, c, o)
 	m.relieved()

@@ -48,6 +48,32 @@ func (l *Lane) stop(c *Call) {
 	c.run = running{}
 }
 
+// account takes in how the slots were used until now. It comes before every
+// change of inflight and before the laws look, not with every call: the sum must
+// be the same to the last bit however often an owner asks.
+func (l *Lane) account() {
+	t := &l.tick
+	switch {
+	case l.now > t.areaAt:
+		t.area, t.areaAt = l.used(), l.now
+		t.unseen, t.levels = 0, 0
+	case l.blind:
+		t.unseen++
+		t.levels += l.inflight
+	}
+}
+
+// used is the slot-seconds used until now. Between two times that are known the
+// changes without one are taken to be spread evenly, which is off by half a slot at
+// most where they are not.
+func (l *Lane) used() float64 {
+	level := float64(l.inflight)
+	if n := l.tick.unseen; n > 0 {
+		level = float64(l.tick.levels+l.inflight) / float64(n+1)
+	}
+	return l.tick.area + level*(l.now-l.tick.areaAt).Seconds()
+}
+
 // due is when the caller gives up; 0: not known.
 func (l *Lane) due(c *Call) time.Duration {
 	if c.Deadline == 0 && l.cfg.Deadline > 0 {
@@ -72,23 +98,41 @@ func (l *Lane) overdue() {
 // its caller has given up is overload: it was of no use, and to leave it out of
 // the service times makes them describe the requests that can succeed.
 func (l *Lane) sample(c *Call, o Outcome) {
-	service := max(0, l.now-c.Started)
 	if c.Stream {
 		o = Ignore
 	}
+	if c.Untimed {
+		l.counted(o)
+		return
+	}
+	service := max(0, l.now-c.Started)
 	if due := l.due(c); o == Success && due > 0 && l.now > due {
-		o = Overload
+		o, l.tick.more = Overload, 0
 	}
 	switch o {
 	case Success:
 		l.count.Service.Add(service)
 		l.costs.done(c.Op, service)
-		l.limit.Observe(pid.Sample{Service: service, Inflight: c.inflight})
-		l.tick.barren = l.now
+		l.limit.Observe(pid.Sample{Service: service, Inflight: c.inflight, More: l.tick.more})
+		l.tick.barren, l.tick.typical, l.tick.more = l.now, service, 0
 	case Overload:
 		if !c.late {
 			l.limit.Observe(pid.Sample{Service: service, Inflight: c.inflight, Overload: true})
 		}
+	}
+	if o != Ignore {
+		l.tick.lastDone = l.now
+	}
+}
+
+// counted is sample for a call whose time is not known. The histogram takes it for
+// as long as the last one that was timed, so that it counts them all and keeps its
+// shape.
+func (l *Lane) counted(o Outcome) {
+	if o == Success {
+		l.count.Service.Add(l.tick.typical)
+		l.tick.more++
+		l.tick.barren = l.now
 	}
 	if o != Ignore {
 		l.tick.lastDone = l.now

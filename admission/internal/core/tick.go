@@ -15,16 +15,21 @@ const TickPeriod = pid.TickPeriod
 type ticks struct {
 	area         float64 // slot-seconds used, total
 	areaAt       time.Duration
-	blocked      uint64 // arrivals that found no slot, total
-	lost         uint64 // expired, evicted, refused by the queue, total
-	in, rejected uint64 // past the gate, shed by it, total
-	out          uint64 // granted, total
-	turned       uint64 // refused before they came to the gate, total
-	peak         int    // most slots taken since the last tick
+	unseen       int           // changes of inflight since areaAt, at times not known
+	levels       int           // sum of inflight before each of them
+	typical      time.Duration // service time of the last success that was timed
+	more         int           // successes since then that were not
+	blocked      uint64        // arrivals that found no slot, total
+	lost         uint64        // expired, evicted, refused by the queue, total
+	in, rejected uint64        // past the gate, shed by it, total
+	out          uint64        // granted, total
+	turned       uint64        // refused before they came to the gate, total
+	peak         int           // most slots taken since the last tick
 
 	at     time.Duration // of the last tick
 	inAt   uint64        // arrivals then
 	turnAt uint64        // turned then
+	outAt  uint64        // granted then
 	busyAt time.Duration // of the last tick that was not idle
 	gateAt time.Duration // of the gate's last tick
 	gate   ticksSeen     // the totals then
@@ -85,7 +90,8 @@ func (l *Lane) Tick(now time.Duration, chance float64) {
 	l.tick.peakSeen, l.tick.peak = l.tick.peak, l.inflight
 	l.tick.idle = l.Idle()
 	l.tick.dry(l.now, l.now-l.tick.at)
-	l.tick.at, l.tick.inAt, l.tick.turnAt = l.now, l.tick.in, l.tick.turned
+	l.pace.set(l.tick.in-l.tick.inAt, l.tick.out-l.tick.outAt, l.now-l.tick.at)
+	l.tick.at, l.tick.inAt, l.tick.turnAt, l.tick.outAt = l.now, l.tick.in, l.tick.turned, l.tick.out
 	l.grant()
 }
 
