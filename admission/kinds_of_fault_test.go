@@ -5,7 +5,7 @@
 // cases alone would hold one instance of it. [TestEveryKindOfFaultIsHeld] holds the
 // table to the tests there are.
 //
-//	K01 slot leak, the work ends abnormally: TestAbnormalEndGivesTheSlotBack TestEveryEndOfAHandlerGivesTheSlotBack TestPanicsOnAServer TestCallsThatNeverBegin TestHTTPChaos TestChaos
+//	K01 slot leak, the work ends abnormally: TestAbnormalEndGivesTheSlotBack TestEveryEndOfAHandlerGivesTheSlotBack TestPanicsOnAServer TestCallsThatNeverBegin TestHTTPChaos TestSoak
 //	K02 slot lost between grant and departure: TestGrantRacesTimeout TestGrantMeetsDepartedCaller TestStorm FuzzLane
 //	K03 release too early, twice, or no roll-back: TestSlotIsHeldUntilTheWorkReturns TestCancelFreesNothing TestTimeoutReleasesNoSlotWhileTheWorkGoesOn TestCancelReleasesNoSlotWhileTheWorkGoesOn TestRefusalTakesNothing TestNoisyTenantCostsOthersNothing TestPanicsOnTheWayTakeNothing TestCallerLeavesAtEachStep TestEveryStageIsUndone TestGuardsRollBack FuzzRegulators
 //	K04 dead waiters: TestDeadWaitersAreNotServed TestDeadWaitersDoNotConvoy TestDeadWaitersHoldNoPlace TestWaitIsBounded TestGrantSkipsTheDead TestClientThatLeavesTheQueue
@@ -27,7 +27,7 @@
 //	K20 glue, refused work runs, wrapper hides: TestRefusedWorkDoesNotRun TestNothingIsRefusedWhenOff TestShedIsNotServed TestWriterKeepsItsOptionalInterfaces TestEventsArriveOneByOne TestFirstStatusIsSentAndRecorded TestHijackIsRefusedAsWithoutUs
 //	K21 wind-up and oscillation: TestB30GateDoesNotWindUp TestB30SignalDoesNotWindUp TestControllerDoesNotWindUp TestSignalUnderAnOscillation TestControllerBoundedWhateverIsFed
 //	K22 race, reused object: TestReuseUnderRace TestStaleReleaseFreesNothing TestTicketKeepsItsOwnWait TestConcurrent TestRulesAreCopied
-//	K23 shutdown: TestCloseWakesWaiters TestCloseIsTheReason TestCloseNamesHungSignal TestCloseAnswersThoseWhoWait TestChaos
+//	K23 shutdown: TestCloseWakesWaiters TestCloseIsTheReason TestCloseNamesHungSignal TestCloseAnswersThoseWhoWait TestSoak
 package admission_test
 
 import (
