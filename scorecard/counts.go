@@ -30,30 +30,19 @@ type Count struct {
 const topOfRule = 10
 
 // Counts returns the count of each rule, in the order of the rules, all as of
-// one moment. Where a rule has refused anybody it looks at every counter for
-// its Top, as [Card.Top] does.
+// one moment but for their Top, for which it looks at every counter, see
+// [Card.Snapshot].
 func (c *Card) Counts() []Count {
-	counts, tops := c.counts()
-	if len(tops) == 0 {
-		return counts
-	}
-	c.look(func(n *counter) {
-		if t := tops[n.ledger]; t != nil {
-			t.add(n)
-		}
-	})
-	for _, t := range tops {
-		counts[t.at].Top = t.named()
-	}
+	counts, _ := c.Snapshot(0)
 	return counts
 }
 
-// counts reads the counts of the rules, and what is needed to find the Top of
-// those that refused anybody.
-func (c *Card) counts() ([]Count, map[*ledger]*ruleTop) {
+// counts reads the counts of the rules, what is needed to find the Top of those
+// that refused anybody, and the counters that are not in the table.
+func (c *Card) counts() ([]Count, map[*ledger]*ruleTop, []reading) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	counts := make([]Count, len(c.mu.rules))
+	counts, common := make([]Count, len(c.mu.rules)), make([]reading, len(c.mu.rules))
 	tops := make(map[*ledger]*ruleTop)
 	for i, r := range c.mu.rules {
 		counts[i] = Count{
@@ -66,8 +55,9 @@ func (c *Card) counts() ([]Count, map[*ledger]*ruleTop) {
 		if r.refused+r.shadowed > 0 {
 			tops[r.ledger] = newRuleTop(i, r.gone)
 		}
+		common[i] = r.common.read()
 	}
-	return counts, tops
+	return counts, tops, common
 }
 
 const (

@@ -47,14 +47,15 @@ func newLedger(name string, pattern []term) *ledger {
 // a rule tells apart.
 type counter struct {
 	ledger  *ledger
-	values  []string // that * stood for, in the order of the pattern
 	held    int
 	refused uint64 // or would have been, in shadow
-	used    bool   // since the previous Sweep
 
 	// In the table:
-	hash uint64
 	next *counter
+	hash uint64
+
+	values []string // that * stood for, in the order of the pattern
+	used   bool     // since the previous Sweep
 }
 
 func (n *counter) take() {
@@ -79,6 +80,11 @@ func (n *counter) shadow() {
 	n.ledger.shadowed++
 }
 
+// same reports whether two counters of one rule are for the same values.
+func (n *counter) same(as *counter) bool {
+	return n.hash == as.hash && slices.Equal(n.values, as.values)
+}
+
 // remember keeps what a counter that is forgotten has refused, so that a tenant
 // who comes and goes can be found in the counts, and no more of them than can be
 // shown: where there is no room the smallest gives way.
@@ -88,7 +94,7 @@ func (l *ledger) remember(n *counter) {
 	}
 	least := -1
 	for i, g := range l.gone {
-		if slices.Equal(g.values, n.values) {
+		if g.same(n) {
 			g.refused += n.refused
 			return
 		}

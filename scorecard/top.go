@@ -8,38 +8,76 @@ import (
 
 // Top returns the k counters with the most refusals since each began, those in
 // shadow included, those with as many by most held, then by rule and value; none
-// for k below 1, and none that counts nothing. It looks at every counter, but lets
-// requests go on in between: it is for people and scrapes, not for every request,
-// and while rules or the bound of tenants change it may miss some.
+// for k below 1, and none that counts nothing. Where many are equal but for their
+// values, which of them have a place is arbitrary, and stays so. It looks at every
+// counter, see [Card.Snapshot].
 func (c *Card) Top(k int) []TenantCount {
-	t := ranking{most: k}
-	c.look(func(n *counter) { t.add(read(n)) })
-	return t.named()
+	_, top := c.Snapshot(k)
+	return top
 }
 
-// look calls see with every counter, under the lock.
-func (c *Card) look(see func(*counter)) {
+// Snapshot returns what [Card.Counts] and [Card.Top] do for the price of one of
+// them: some milliseconds where there are 100,000 values, in which requests go on. It
+// is for people and scrapes, not for every request, and while rules or the bound of
+// tenants change it may miss some.
+func (c *Card) Snapshot(k int) (counts []Count, top []TenantCount) {
+	counts, tops, common := c.counts()
+	if k < 1 && len(tops) == 0 {
+		return counts, nil
+	}
+	all := ranking{most: k}
+	var of *ledger
+	var its *ruleTop
+	see := func(r reading) {
+		if r.held > 0 || r.refused > 0 {
+			all.add(r)
+		}
+		if r.ledger != of {
+			of, its = r.ledger, tops[r.ledger]
+		}
+		if its != nil {
+			its.add(r)
+		}
+	}
+	for _, r := range common {
+		see(r)
+	}
+	c.look(see)
+	for _, t := range tops {
+		counts[t.at].Top = t.named()
+	}
+	return counts, all.named()
+}
+
+// look calls see with every counter of the table. It reads some under the lock and
+// has them seen while it is free, and both are short: who finds a lock taken asks
+// again for a microsecond or two before he goes to sleep, and then for a lock that
+// is given up and taken back at once he would wait a millisecond.
+func (c *Card) look(see func(reading)) {
+	var some []reading
+	for at, more := 0, true; more; {
+		some, at, more = c.some(some[:0], at)
+		for _, r := range some {
+			see(r)
+		}
+	}
+}
+
+// some reads the counters of the buckets from at on, a stretch of them.
+func (c *Card) some(into []reading, at int) (read []reading, next int, more bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for _, r := range c.mu.rules {
-		see(&r.common)
-	}
-	for i := 0; i < len(c.mu.buckets); i++ {
-		if i%stretch == stretch-1 {
-			c.mu.Unlock()
-			c.mu.Lock()
-		}
-		if i < len(c.mu.buckets) {
-			for n := c.mu.buckets[i]; n != nil; n = n.next {
-				see(n)
-			}
+	for end := at + stretch; at < min(end, len(c.mu.buckets)) && len(into) < stretch; at++ {
+		for n := c.mu.buckets[at]; n != nil; n = n.next {
+			into = append(into, n.read())
 		}
 	}
+	return into, at, at < len(c.mu.buckets)
 }
 
-// stretch is how many buckets are looked at while requests wait, some tens of
-// microseconds.
-const stretch = 512
+// stretch is how many buckets and counters are read while requests wait, a
+// microsecond or two where the counters are in no cache.
+const stretch = 32
 
 // A reading is a counter and what it counted at one moment.
 type reading struct {
@@ -48,16 +86,31 @@ type reading struct {
 	refused uint64
 }
 
-func read(n *counter) reading { return reading{n, n.held, n.refused} }
+func (n *counter) read() reading { return reading{n, n.held, n.refused} }
 
-// order has those first that Top lists first.
+// order has those first that Top names before others. Where all are equal it is
+// their hash that decides, for it lies beside the numbers and their values do not.
 func (r reading) order(than reading) int {
-	if r.refused != than.refused || r.held != than.held {
-		return cmp.Or(cmp.Compare(than.refused, r.refused), cmp.Compare(than.held, r.held))
+	if c := r.rank(than); c != 0 || r.hash == than.hash {
+		return cmp.Or(c, r.compare(than))
 	}
-	if r.ledger != than.ledger && r.ledger.name != than.ledger.name {
+	return cmp.Compare(r.hash, than.hash)
+}
+
+// rank is order but for counters of one rule that count the same.
+func (r reading) rank(than reading) int {
+	switch {
+	case r.refused != than.refused:
+		return cmp.Compare(than.refused, r.refused)
+	case r.held != than.held:
+		return cmp.Compare(than.held, r.held)
+	case r.ledger != than.ledger:
 		return strings.Compare(r.ledger.name, than.ledger.name)
 	}
+	return 0
+}
+
+func (r reading) compare(than reading) int {
 	return slices.CompareFunc(r.values, than.values, strings.Compare)
 }
 
@@ -68,7 +121,7 @@ type ranking struct {
 }
 
 func (t *ranking) add(r reading) {
-	if r.held == 0 && r.refused == 0 || t.most < 1 || len(t.top) == t.most && r.order(t.top[t.most-1]) >= 0 {
+	if t.most < 1 || len(t.top) == t.most && r.order(t.top[t.most-1]) >= 0 {
 		return
 	}
 	at, twice := slices.BinarySearchFunc(t.top, r, reading.order)
@@ -78,6 +131,7 @@ func (t *ranking) add(r reading) {
 }
 
 func (t *ranking) named() []TenantCount {
+	slices.SortFunc(t.top, func(a, b reading) int { return cmp.Or(a.rank(b), a.compare(b)) })
 	named := make([]TenantCount, len(t.top))
 	for i, n := range t.top {
 		named[i] = TenantCount{Rule: n.ledger.name, Value: n.show(), Held: n.held, Refused: n.refused}
@@ -96,17 +150,13 @@ type ruleTop struct {
 func newRuleTop(at int, gone []*counter) *ruleTop {
 	t := &ruleTop{ranking: ranking{most: topOfRule}, at: at}
 	for _, n := range gone {
-		t.gone = append(t.gone, read(n))
+		t.gone = append(t.gone, n.read())
 	}
 	return t
 }
 
-func (t *ruleTop) add(n *counter) {
-	if n.refused == 0 && len(t.gone) == 0 {
-		return
-	}
-	r := read(n)
-	if i := slices.IndexFunc(t.gone, func(g reading) bool { return n != &n.ledger.common && slices.Equal(g.values, n.values) }); i >= 0 {
+func (t *ruleTop) add(r reading) {
+	if i := slices.IndexFunc(t.gone, func(g reading) bool { return r.counter != &r.ledger.common && g.same(r.counter) }); i >= 0 {
 		r.refused += t.gone[i].refused
 		t.gone = slices.Delete(t.gone, i, i+1)
 	}
