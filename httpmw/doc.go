@@ -74,6 +74,16 @@
 //	admission.RegulatorConfig{Kind: "bytes", Limit: 256 << 20}
 //	httpmw.New(ctrl, httpmw.Config{UnsizedBytes: 8 << 20})(http.MaxBytesHandler(mux, 8<<20))
 //
+// # Slow clients
+//
+// An admitted request holds its slot while its handler reads a slow body or writes to
+// a slow reader: some hundred such clients could hold all the slots there are, whatever
+// their priority. Give the server a ReadTimeout and a WriteTimeout, and keep whom you
+// do not know together within a share: strangers, whose header names no tenant that is
+// believed, are all of the tenant "".
+//
+//	scorecard.Rule{Name: "strangers", Match: "tenant:", Cap: scorecard.Cap{Share: 0.5}}
+//
 // # Bodies of shed requests
 //
 // On HTTP/1 net/http reads what is left of a request's body before it sends the
