@@ -25,7 +25,7 @@ var meaning = map[admission.Reason]string{
 // judgeReasons tells of refusals that are not the gate's. Those for want of a slot are
 // told only where the gate does not shed, for else they are the same overload.
 func (r *report) judgeReasons(l *laneReport) {
-	wanting, gated := 0.0, l.ShedRatio > 0
+	wanting, ended, gated := 0.0, 0.0, l.ShedRatio > 0
 	for _, reason := range l.Reasons {
 		if reason.PerS == 0 {
 			continue
@@ -44,14 +44,18 @@ func (r *report) judgeReasons(l *laneReport) {
 		case admission.ReasonClosed:
 			r.say(levelShed, "Name a lane that the config has.", "%s %s in lane %s: the config has removed it.", l.sheds(), rate, l.Name)
 		case admission.ReasonPriority:
-			if !gated { // it has just ended
-				r.say(levelShed, "", "Shedding in lane %s has just ended: %s in the last %s.", l.Name, rate, rateWindow)
+			if !gated {
+				ended = reason.PerS
 			}
 		default:
 			wanting += reason.PerS
 		}
 	}
-	if wanting > 0 && !gated {
+	switch full := l.Queued > 0 || l.Inflight >= l.Limit; {
+	case gated:
+	case ended > 0 && (wanting == 0 || !full): // who had no slot had none before that
+		r.say(levelShed, "", "Shedding in lane %s has just ended: %s requests/s in the last %s.", l.Name, number(ended+wanting), rateWindow)
+	case wanting > 0:
 		r.say(levelShed, r.relief(l), "%s %s requests/s in lane %s: no slot comes free in time (%d of %d taken, %d wait).",
 			l.sheds(), number(wanting), l.Name, l.Inflight, l.Limit, l.Queued)
 	}

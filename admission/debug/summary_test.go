@@ -127,6 +127,17 @@ func TestSummary(t *testing.T) {
 			Sheds: []shedReport{{Lane: "write", Reason: "regulator", Stage: "rate"}, {Lane: "read", Reason: "regulator", Stage: "bytes"}},
 		}, "shed Shedding 12 requests/s in lane read: a guard's bound is reached (bytes)."},
 		{"no slot", report{Lanes: laneThat(because(admission.ReasonQueueTimeout))}, "shed Shedding 12 requests/s in lane read: no slot comes free in time (24 of 24 taken, 9 wait)."},
+		{"just over", report{Lanes: laneThat(func(l *laneReport) {
+			l.Inflight, l.Queued = 3, 0
+			for _, why := range []admission.Reason{admission.ReasonPriority, admission.ReasonEvicted} {
+				l.Reasons = append(l.Reasons, reasonReport{why: why, Reason: why.String(), PerS: 12})
+			}
+		})}, "shed Shedding in lane read has just ended: 24 requests/s in the last 10s."},
+		{"the gate is over, the rest is not", report{Lanes: laneThat(func(l *laneReport) {
+			for _, why := range []admission.Reason{admission.ReasonPriority, admission.ReasonEvicted} {
+				l.Reasons = append(l.Reasons, reasonReport{why: why, Reason: why.String(), PerS: 12})
+			}
+		})}, "shed Shedding 12 requests/s in lane read: no slot comes free in time (24 of 24 taken, 9 wait)."},
 		{"no slot, but the gate says it", report{Lanes: laneThat(func(l *laneReport) { because(admission.ReasonEvicted)(l); gated(admission.T5.Priority())(l) })}, "shed Shedding t5 in lane read: the queue binds, 620 requests/s come and about 352 fit."},
 		{"removed lane", report{Lanes: laneThat(because(admission.ReasonClosed))}, "shed Shedding 12 requests/s in lane read: the config has removed it."},
 		{"resting", report{Lanes: laneThat(func(l *laneReport) { l.Resting = true })}, "ok Nothing is shed of 60 requests/s.\nwarn Lane read grants nothing for a moment: all failed at its lowest limit."},
