@@ -8,9 +8,12 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"runtime"
 	"runtime/debug"
+	"strings"
 	"syscall"
+	"time"
 
 	"github.com/spillway-go/spillway/examples/shedcurve/simulate"
 )
@@ -69,7 +72,23 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	if err != nil {
 		return usageStatus(err, stderr)
 	}
-	return status(newCurve(opts, stderr).run(ctx, stdout), stderr)
+	c := newCurve(opts, stderr)
+	err = c.run(ctx, stdout)
+	if files := written(c.opts.out, c.report.StartedAt); len(files) > 0 {
+		fmt.Fprintln(stderr, "shedcurve: wrote", strings.Join(files, ", "))
+	}
+	return status(err, stderr)
+}
+
+// written are the load test's files in a folder that were not written before a time.
+func written(dir string, since time.Time) (files []string) {
+	for _, name := range []string{"shedcurve.html", "shedcurve.svg", "shedcurve.csv", "shedcurve.json", scenarioFile} {
+		path := filepath.Join(dir, name)
+		if info, err := os.Stat(path); err == nil && !info.ModTime().Before(since) {
+			files = append(files, path)
+		}
+	}
+	return files
 }
 
 func status(err error, stderr io.Writer) int {

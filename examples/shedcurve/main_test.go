@@ -167,3 +167,20 @@ func TestServeReadsItsConfigFirst(t *testing.T) {
 		t.Errorf("exit status %d: %s", code, stderr.String())
 	}
 }
+
+// Whoever ran the load test is told of its files, and of none that was there before.
+func TestWritten(t *testing.T) {
+	dir, start := t.TempDir(), time.Now()
+	for name, at := range map[string]time.Time{"shedcurve.svg": start, "shedcurve.csv": start.Add(-time.Second), "notes": start} {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Chtimes(path, at, at); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := written(dir, start); len(got) != 1 || got[0] != filepath.Join(dir, "shedcurve.svg") {
+		t.Errorf("written are %v", got)
+	}
+}
