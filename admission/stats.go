@@ -33,7 +33,7 @@ type LaneStats struct {
 
 	Limit    int    // slots there are
 	Inflight int    // slots taken
-	Peak     int    // most slots taken of late, tens of milliseconds
+	Peak     int    // most slots taken in the last tens of milliseconds: short of what a scraper waits
 	Overrun  int    // slots' worth of requests that run in shadow without a slot
 	LimitWhy string // the limit's last decision
 	Probing  bool   // the limit is lowered for a moment to measure the baseline

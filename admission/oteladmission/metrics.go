@@ -4,9 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
-	"unicode/utf8"
 
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/metric"
@@ -74,14 +72,11 @@ func (o *options) attributes(names, values []string) attribute.Set {
 	kv[0] = attribute.String(namespace+"limiter", o.limiter)
 	for i, v := range values {
 		if v != "" {
-			kv = append(kv, attribute.String(namespace+names[i], valid(v)))
+			kv = append(kv, attribute.String(namespace+names[i], facts.Valid(v)))
 		}
 	}
 	return attribute.NewSet(kv...)
 }
-
-// valid makes an attribute of any string.
-func valid(s string) string { return strings.ToValidUTF8(s, "\uFFFD") }
 
 // Option changes what is told.
 type Option func(*options) error
@@ -107,8 +102,8 @@ func gather(opts []Option) (*options, error) {
 // one process apart. It must not be empty. Without it, it is "default".
 func WithName(limiter string) Option {
 	return func(o *options) error {
-		if limiter == "" || !utf8.ValidString(limiter) {
-			return fmt.Errorf("oteladmission: name is %q: must be UTF-8 and not empty", limiter)
+		if err := facts.CheckName(limiter); err != nil {
+			return fmt.Errorf("oteladmission: %w", err)
 		}
 		o.limiter = limiter
 		return nil

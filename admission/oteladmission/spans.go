@@ -13,6 +13,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/spillway-go/spillway/admission"
+	"github.com/spillway-go/spillway/admission/internal/facts"
 )
 
 const defaultLongWait = 100 * time.Millisecond
@@ -153,7 +154,7 @@ func (h *hooks) shed(ctx context.Context, r admission.Refusal) {
 func (h *hooks) annotateShed(span trace.Span, r admission.Refusal) {
 	why := []attribute.KeyValue{
 		attribute.String(namespace+"reason", r.Err.Reason.String()),
-		attribute.String(namespace+"stage", valid(r.Err.Stage)),
+		attribute.String(namespace+"stage", facts.Valid(r.Err.Stage)),
 	}
 	decision, event := "shed", "shed"
 	if r.Shadow {
@@ -170,7 +171,7 @@ func (h *hooks) describe(decision, lane string, p admission.Priority) []attribut
 	return []attribute.KeyValue{
 		attribute.String(namespace+"decision", decision),
 		attribute.String(namespace+"limiter", h.limiter),
-		attribute.String(namespace+"lane", valid(lane)),
+		attribute.String(namespace+"lane", facts.Valid(lane)),
 		attribute.String(namespace+"priority", p.Tier().String()),
 		attribute.Int(namespace+"cohort", p.Cohort()),
 	}

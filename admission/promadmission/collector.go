@@ -3,8 +3,6 @@ package promadmission
 import (
 	"errors"
 	"fmt"
-	"strings"
-	"unicode/utf8"
 
 	"github.com/prometheus/client_golang/prometheus"
 
@@ -27,8 +25,8 @@ type options struct {
 // apart. It must not be empty. Without it, it is "default".
 func WithName(limiter string) Option {
 	return func(o *options) error {
-		if limiter == "" || !utf8.ValidString(limiter) {
-			return fmt.Errorf("promadmission: name is %q: must be UTF-8 and not empty", limiter)
+		if err := facts.CheckName(limiter); err != nil {
+			return fmt.Errorf("promadmission: %w", err)
 		}
 		o.limiter = limiter
 		return nil
@@ -108,7 +106,7 @@ func (c *Collector) Collect(out chan<- prometheus.Metric) {
 			kind = prometheus.CounterValue
 		}
 		for i, l := range labels {
-			labels[i] = valid(l)
+			labels[i] = facts.Valid(l)
 		}
 		out <- prometheus.MustNewConstMetric(c.descs[f], kind, value, labels...)
 	}
@@ -126,6 +124,3 @@ func (c *Collector) Collect(out chan<- prometheus.Metric) {
 		put(tenantShed, float64(t.Refused), t.Rule, t.Value)
 	}
 }
-
-// valid makes a label of any string.
-func valid(s string) string { return strings.ToValidUTF8(s, "\uFFFD") }

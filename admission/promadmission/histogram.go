@@ -8,6 +8,7 @@ import (
 	dto "github.com/prometheus/client_model/go"
 
 	"github.com/spillway-go/spillway/admission"
+	"github.com/spillway-go/spillway/admission/internal/facts"
 )
 
 const (
@@ -93,7 +94,7 @@ func classic(h *admission.Histogram) map[float64]uint64 {
 // newHistogram makes one of both, so that servers of every age can read it.
 func newHistogram(desc *prometheus.Desc, h *admission.Histogram, lane string) histogram {
 	buckets, zero := native(h)
-	count, sum, lane := h.Total(), h.Sum.Seconds(), valid(lane)
+	count, sum, lane := h.Total(), h.Sum.Seconds(), facts.Valid(lane)
 	return histogram{
 		native:  prometheus.MustNewConstNativeHistogram(desc, count, sum, buckets, nil, zero, schema, zeroThreshold, time.Time{}, lane),
 		classic: prometheus.MustNewConstHistogram(desc, count, sum, classic(h), lane),

@@ -4,6 +4,7 @@ import (
 	"sync"
 
 	"github.com/spillway-go/spillway/admission"
+	"github.com/spillway-go/spillway/admission/internal/facts"
 	"github.com/spillway-go/spillway/scorecard"
 )
 
@@ -106,7 +107,7 @@ func (o *others) named(top []scorecard.TenantCount) (names []scorecard.TenantCou
 		if len(t.Value) > longestName {
 			t.Value = t.Value[:longestName]
 		}
-		t.Value = valid(t.Value)
+		t.Value = facts.Valid(t.Value)
 		key := [2]string{t.Rule, t.Value}
 		if t.Value == otherTenants || t.Value == otherBucket || seen[key] {
 			continue

@@ -44,7 +44,7 @@ var (
 	exempt   = fact(Counter, "exempt.requests", "{request}", "Requests that were counted and nothing else.")
 
 	inflight    = fact(Level, "inflight", "{slot}", "Slots taken.", "lane")
-	inflightMax = fact(Level, "inflight_max", "{slot}", "Most slots taken of late.", "lane")
+	inflightMax = fact(Level, "inflight_max", "{slot}", "Most slots taken in the last tens of milliseconds, not since the last time this was read.", "lane")
 	overrun     = fact(Level, "overrun", "{slot}", "Slots' worth of requests that run in mode shadow without a slot.", "lane")
 	limit       = fact(Level, "limit", "{slot}", "Slots there are.", "lane")
 	limitMin    = fact(Level, "limit_min", "{slot}", "Lower bound of the limit, as configured.", "lane")

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"hash/fnv"
+	"strings"
+	"unicode/utf8"
 
 	"github.com/spillway-go/spillway/admission"
 	"github.com/spillway-go/spillway/scorecard"
@@ -34,6 +36,17 @@ func Of(s *admission.Stats, cfg admission.Config, tell Report) {
 	ofRegulators(put, s)
 	ofRules(put, s.Rules)
 }
+
+// CheckName says what is wrong with the name of a controller.
+func CheckName(limiter string) error {
+	if limiter == "" || !utf8.ValidString(limiter) {
+		return fmt.Errorf("name is %q: must be UTF-8 and not empty", limiter)
+	}
+	return nil
+}
+
+// Valid makes a label of any string.
+func Valid(s string) string { return strings.ToValidUTF8(s, "\uFFFD") }
 
 // hash is the same for equal configs, so that a glance tells which replicas run
 // another one.
