@@ -177,7 +177,7 @@ func (v *problems) bound(name string, rc RegulatorConfig, src source, brought bo
 		v.add(at+".kind", fmt.Sprintf("%.64q", rc.Kind), "must be left out: one of that name was brought in by an option")
 	case !brought && rc.Kind == "":
 		*v = append(*v, &FieldError{
-			Field: at, Rule: "no signal or guard of that name was brought in, and it has no kind", Known: names,
+			Field: at, Rule: "must be of a name that WithSignal, WithKeyedSignal or WithGuard brings in, or have a kind", Known: names,
 		})
 	case !brought && !builtIn: // is Validate's to say
 	default:

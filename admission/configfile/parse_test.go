@@ -186,7 +186,7 @@ func TestWith(t *testing.T) {
 		t.Errorf("nobody said what there is: %v", err)
 	}
 	_, err := Parse("x", data, lag())
-	if want := `x:2:3: regulators["lagg"]: no signal or guard of that name was brought in, and it has no kind; did you mean "lag"?`; err == nil || err.Error() != want {
+	if want := `x:2:3: regulators["lagg"]: must be of a name that WithSignal, WithKeyedSignal or WithGuard brings in, or have a kind; did you mean "lag"?`; err == nil || err.Error() != want {
 		t.Errorf("got %v, want %s", err, want)
 	}
 }
