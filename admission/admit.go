@@ -21,13 +21,13 @@ import (
 // nothing when it does not wait and no stage is set. A nil Controller and mode
 // [Off] admit everything.
 func (c *Controller) Admit(ctx context.Context, r Request) (Ticket, error) {
-	return c.admit(ctx, r, true)
+	return c.admit(ctx, &r, true)
 }
 
 // TryAdmit is Admit without the queue: where Admit would wait it is refused
 // with [ReasonLimit].
 func (c *Controller) TryAdmit(ctx context.Context, r Request) (Ticket, error) {
-	return c.admit(ctx, r, false)
+	return c.admit(ctx, &r, false)
 }
 
 // Do runs fn if r is admitted, and releases. The outcome follows from fn's
@@ -73,9 +73,11 @@ type ask struct {
 	due   time.Duration // 0: no deadline
 	hold  scorecard.Hold
 	e     *entry // taken early, for stages
+
+	unasked bool // the rules are asked under the lane's lock, and the entry has the hold
 }
 
-func (c *Controller) admit(ctx context.Context, r Request, wait bool) (Ticket, error) {
+func (c *Controller) admit(ctx context.Context, r *Request, wait bool) (Ticket, error) {
 	if c == nil {
 		return Ticket{}, nil
 	}
@@ -92,7 +94,7 @@ func (c *Controller) admit(ctx context.Context, r Request, wait bool) (Ticket, e
 	}
 	a := ask{plan: p, now: core.Untimed}
 	if a.lane = p.lane(r.Lane); a.lane == nil || r.Cost < 0 || r.Bytes < 0 || r.Attempt < 0 {
-		return Ticket{}, p.complain(&r)
+		return Ticket{}, p.complain(r)
 	}
 	switch a.lane.mode() {
 	case Off:
@@ -100,8 +102,8 @@ func (c *Controller) admit(ctx context.Context, r Request, wait bool) (Ticket, e
 	case Shadow:
 		a.ghost = true
 	}
-	a.rank = p.rank(&r, c.cohorts.Load())
-	a.cost = a.lane.cost(&r)
+	a.rank = p.rank(r, c.cohorts.Load())
+	a.cost = a.lane.cost(r)
 	if p.closed {
 		return c.refuse(ctx, &a, r, ReasonClosed, nil)
 	}
@@ -113,13 +115,13 @@ func (c *Controller) admit(ctx context.Context, r Request, wait bool) (Ticket, e
 	if hasDeadline && c.tooLate(&a, deadline) {
 		return c.refuse(ctx, &a, r, ReasonDeadline, nil)
 	}
-	if p.ruled {
-		if err := c.acquire(ctx, &a, &r); err != nil {
+	if a.unasked = p.plain && len(r.Tags) == 0 && !a.ghost; p.ruled && !a.unasked {
+		if err := c.acquire(ctx, &a, r); err != nil {
 			return c.refuse(ctx, &a, r, ReasonTenantCap, err)
 		}
 	}
 	if len(p.keyed) > 0 {
-		if b := c.press(ctx, &a, &r); b != nil {
+		if b := c.press(ctx, &a, r); b != nil {
 			return c.refused(ctx, &a, r, b.errs.wrap(a.lane, b.name, ReasonKeyed, errPressed, a.rank, r.Attempt), nil)
 		}
 	}
@@ -161,64 +163,67 @@ func (c *Controller) due(deadline time.Time, now time.Duration) time.Duration {
 	return max(now+min(time.Until(deadline), math.MaxInt64-now), 1)
 }
 
-// arrive is the gate and the lane, under one lock.
-func (c *Controller) arrive(ctx context.Context, a *ask, r Request, wait bool) (Ticket, error) {
-	l, ghost := a.lane, a.ghost
-	hash := uint32(0)
-	if l.open.Load() {
+// arrive is the gate and the lane, under one lock; where nothing comes between them
+// the rules too.
+func (c *Controller) arrive(ctx context.Context, a *ask, r *Request, wait bool) (Ticket, error) {
+	l := a.lane
+	if a.now == core.Untimed && l.open.Load() && !l.rush.Load() {
 		// Nobody is shed by the gate, so the clock will be needed: better read
 		// before the lock than under it.
-		if a.now == core.Untimed && !l.rush.Load() {
-			a.now = c.now()
-		}
-	} else {
-		hash = hashOf(&r)
+		a.now = c.now()
 	}
 	l.mu.Lock()
-	if l.mu.core.Offer(a.rank, hash, ghost) {
-		return c.gateShed(ctx, a, r)
-	}
-	e := a.e
+	e, k := a.e, l.mu.core
 	if e == nil {
 		e = l.takeLocked(c)
 	}
-	e.describe(a, r.Op, r.Stream)
-	if l.mu.core.Timed(&e.call, wait) && a.now == core.Untimed {
+	e.describe(a, r)
+	if a.unasked {
+		// Not as a literal, which is made elsewhere and then copied: the copy waits for it.
+		var values [numTags]string
+		values[0], values[1], values[2], values[3], values[4] = r.Tenant, r.Caller, r.Op, l.name, tierNames[a.rank/NumCohorts]
+		if full := c.card.AcquireLocked(requestForm, values[:], &e.hold); full != nil {
+			k.Refuse(a.rank, ReasonTenantCap, false)
+			return c.shedLocked(ctx, a, r, e, ReasonTenantCap, full)
+		}
+	}
+	hash := uint32(0)
+	if k.Divided(a.rank) {
+		hash = hashOf(r)
+	}
+	if k.Offer(a.rank, hash, a.ghost) {
+		if a.ghost {
+			k.Unslotted(&e.call)
+			return c.ghostLocked(ctx, a, r, e, ReasonPriority)
+		}
+		return c.shedLocked(ctx, a, r, e, ReasonPriority, nil)
+	}
+	if k.Timed(&e.call, wait) && a.now == core.Untimed {
 		a.now = c.now()
 	}
-	state := l.mu.core.Arrive(a.now, &e.call, l.chanceLocked(), wait)
-	settled := l.mu.core.Settled()
-	wake := l.wakeLocked()
-	reason := e.call.Reason
-	if state == core.Refused && !ghost && a.e == nil {
-		l.putLocked(e)
+	state := k.Arrive(a.now, &e.call, l.chanceLocked(), wait)
+	switch {
+	case a.ghost:
+		return c.ghostLocked(ctx, a, r, e, e.call.Reason)
+	case state == core.Refused:
+		return c.shedLocked(ctx, a, r, e, e.call.Reason, nil)
 	}
+	settled, wake := k.Settled(), l.wakeLocked()
+	t := e.ticket()
 	l.mu.Unlock()
 	tell(settled)
 	if wake {
 		c.wake()
 	}
-	switch {
-	case ghost:
-		t := Ticket{e: e, gen: e.gen.Load()}
-		if state == core.Refused {
-			return c.tellShadow(ctx, r, l.refusals.Load().pick(reason, a.rank, r.Attempt), nil, t)
-		}
-		return c.tellAdmit(ctx, t), nil
-	case state == core.Running:
-		return c.tellAdmit(ctx, Ticket{e: e, gen: e.gen.Load()}), nil
-	case state == core.Waiting:
+	if state == core.Waiting {
 		return c.wait(ctx, e, r)
 	}
-	shed := l.refusals.Load().pick(reason, a.rank, r.Attempt)
-	c.undo(a)
-	c.tellShed(ctx, r, shed, nil, false)
-	return Ticket{}, shed
+	return c.tellAdmit(ctx, t), nil
 }
 
 // doneOnArrival: a deadline that has passed is load's doing, or nobody's; a
 // caller who cancelled has left.
-func (c *Controller) doneOnArrival(ctx context.Context, a *ask, r Request, err error) (Ticket, error) {
+func (c *Controller) doneOnArrival(ctx context.Context, a *ask, r *Request, err error) (Ticket, error) {
 	if errors.Is(err, context.DeadlineExceeded) {
 		return c.refuse(ctx, a, r, ReasonDeadline, nil)
 	}
@@ -238,12 +243,14 @@ func (c *Controller) acquire(ctx context.Context, a *ask, r *Request) (err error
 		a.hold, err = c.card.Acquire(tagsOf(buf[:0], a, r))
 	}
 	if trial := a.hold.Shadowed(); trial != nil {
-		c.tellTrial(ctx, a, r, a.lane.refusals.Load().pick(ReasonTenantCap, a.rank, r.Attempt), trial)
+		c.tellTrial(ctx, a, r, a.lane.refusals.Load().pick(ReasonTenantCap, a.rank, r.Attempt, rand.Uint32()), trial)
 	}
 	return err
 }
 
 const numTags = 5 // of every request
+
+var requestForm = scorecard.NewForm("tenant", "caller", "op", "lane", "tier")
 
 // tagsOf appends what rules are told of a request.
 func tagsOf(tags []scorecard.Tag, a *ask, r *Request) []scorecard.Tag {

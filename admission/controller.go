@@ -130,12 +130,13 @@ func (c *Controller) apply(cfg Config) error {
 		err := l.mu.core.Reconfigure(lc.core(), c.opts.limits[name])
 		l.mu.asleep, l.mu.wake = false, 0
 		l.mu.limit = l.mu.core.Limit()
-		c.card.SetLimit(name, l.mu.limit)
+		c.card.SetLimitLocked(name, l.mu.limit)
 		l.mu.Unlock()
 		if err != nil { // cannot be: the config was validated
 			return fmt.Errorf("admission: lane %q: %w", name, err)
 		}
 	}
+	p.plain = p.isPlain()
 	c.plan.Store(p)
 	c.acceptedLocked()
 	c.runRegulators(p, all)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"time"
 
 	"github.com/spillway-go/spillway/scorecard"
@@ -138,7 +139,7 @@ func (x *explainer) shed(stage string, err error, why string, args ...any) {
 
 // refusal is the error of a reason that has no stage of its own.
 func (x *explainer) refusal(why Reason) error {
-	return x.lane.refusals.Load().pick(why, x.rank, x.Request.Attempt)
+	return x.lane.refusals.Load().pick(why, x.rank, x.Request.Attempt, rand.Uint32())
 }
 
 func (x *explainer) mode() {

@@ -66,7 +66,7 @@ func ValidateSlots(tb testing.TB, c *Controller) {
 		return
 	}
 	bare := *p // of rules and stages, which may refuse for reasons of their own
-	bare.ruled, bare.stages, bare.keyed, bare.guards = false, nil, nil, nil
+	bare.ruled, bare.plain, bare.stages, bare.keyed, bare.guards = false, false, nil, nil, nil
 	c.plan.Store(&bare)
 	defer c.plan.Store(p)
 	for name := range c.Config().Lanes {

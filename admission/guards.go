@@ -43,7 +43,7 @@ func (c *Controller) enterGuards(ctx context.Context, a *ask, now time.Time) (*b
 				return b, err
 			}
 			shed := b.errs.wrap(e.lane, b.name, b.refusal, err, a.rank, e.request.Attempt)
-			c.tellShed(ctx, e.request, shed, err, true) // if it panics, enterSteps undoes
+			c.tellShed(ctx, &e.request, shed, err, true) // if it panics, enterSteps undoes
 		}
 		if ok {
 			e.guards |= 1 << i

@@ -12,20 +12,23 @@ import (
 // lane is the shell of a core.Lane: one short lock, the entries of its
 // requests, and what is read without the lock.
 //
-// Lock order: a lane's lock is the innermost. Under it nothing else is locked,
-// nobody is woken and no user code runs, but a Limit of his own.
+// Its lock is that of the scorecard, and so of all lanes of the controller: a
+// request then takes one lock where it would take two, and less time than in a lane
+// apart. Lock order: it is the innermost. Under it nothing else is locked, nobody is
+// woken and no user code runs, but a Limit of his own.
 type lane struct {
 	name string
 
 	mu struct {
-		sync.Mutex
-		core   *core.Lane
-		free   *entry  // a list by entry.next
-		chance float64 // the last jitter, see next
-		asleep bool    // ticks pause until somebody comes
-		wake   time.Duration
-		limit  int // when last seen, for the hook
-		early  uint64
+		*sync.Mutex // the scorecard's
+		core        *core.Lane
+		free        *entry  // a list by entry.next
+		chance      float64 // the last jitter, see next
+		asleep      bool    // ticks pause until somebody comes
+		wake        time.Duration
+		limit       int    // when last seen, for the hook
+		turn        uint32 // of the refusals' hints
+		early       uint64
 	}
 
 	lax      atomic.Uint32 // Mode in force
@@ -45,7 +48,7 @@ type lane struct {
 // are reused; gen tells the ticket of one use from those of earlier ones.
 type entry struct {
 	call  core.Call
-	gen   atomic.Uint64
+	gen   uint64 // guarded by the lane's lock
 	lane  *lane
 	ctrl  *Controller
 	ready chan struct{} // told once when a waiter is settled
@@ -62,11 +65,17 @@ type entry struct {
 func (l *lane) mode() Mode { return Mode(l.lax.Load()) }
 
 // describe tells the lane what it must know of the request.
-func (e *entry) describe(a *ask, op string, stream bool) {
-	e.call.Rank, e.call.Op, e.call.Cost, e.call.Deadline = a.rank, op, a.cost, a.due
-	e.call.Ghost, e.call.Stream, e.call.Untimed = a.ghost, stream, false
-	e.hold = a.hold
+func (e *entry) describe(a *ask, r *Request) {
+	e.call.Rank, e.call.Op, e.call.Cost, e.call.Deadline = a.rank, r.Op, a.cost, a.due
+	e.call.Ghost, e.call.Stream, e.call.Untimed = a.ghost, r.Stream, false
+	if !a.unasked {
+		e.hold = a.hold
+	}
 }
+
+// ticket is that of the request which the entry is for now. The lane is locked, or
+// the request has no other ticket yet.
+func (e *entry) ticket() Ticket { return Ticket{e: e, gen: e.gen, untimed: e.call.Untimed} }
 
 // takeLocked returns an unused entry.
 func (l *lane) takeLocked(c *Controller) *entry {
@@ -93,6 +102,13 @@ func (l *lane) chanceLocked() float64 {
 		l.mu.chance--
 	}
 	return l.mu.chance
+}
+
+// turnLocked spreads those refused together over the hints.
+func (l *lane) turnLocked() uint32 {
+	const step = 7 // prime to their number, so that all come in turn
+	l.mu.turn += step
+	return l.mu.turn
 }
 
 // wakeLocked tells whether the loop must look at this lane earlier than it

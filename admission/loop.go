@@ -124,7 +124,7 @@ func (c *Controller) turn(l *lane, now time.Duration) (at time.Duration, probing
 	from, to, why := l.mu.limit, k.Limit(), k.LimitWhy()
 	l.mu.limit = to
 	if from != to { // under the lock, or it could undo what Apply has set since
-		c.card.SetLimit(l.name, to)
+		c.card.SetLimitLocked(l.name, to)
 	}
 	costs, learned := k.Costs()
 	ratio, binding, hint := k.ShedRatio(), k.Binding(), k.RetryAfter()

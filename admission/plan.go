@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/spillway-go/spillway/admission/internal/core"
+	"github.com/spillway-go/spillway/scorecard"
 )
 
 // plan is a config made ready for the request's way; immutable.
@@ -14,6 +15,7 @@ type plan struct {
 	def     *lane
 	lanes   map[string]*lane
 	ruled   bool // the scorecard has rules
+	plain   bool // and nothing but them comes before the gate, nor is one in shadow
 	closed  bool // by Close, for good
 	stages  []namedStage
 	keyed   []boundKeyed
@@ -63,7 +65,7 @@ func (c *Controller) compile(cfg Config) (*plan, error) {
 				return nil, err
 			}
 			l = &lane{name: name}
-			l.mu.core = k
+			l.mu.Mutex, l.mu.core = c.card.Mutex(), k
 			l.open.Store(true)
 			l.refusals.Store(newRefusals(name, core.RetryMin, ""))
 			fresh = append(fresh, l)
@@ -89,6 +91,12 @@ func (c *Controller) compile(cfg Config) (*plan, error) {
 	}
 	slices.SortFunc(p.prefixes, func(a, b callerPrefix) int { return len(b.prefix) - len(a.prefix) })
 	return p, nil
+}
+
+// isPlain is asked once the regulators are bound.
+func (p *plan) isPlain() bool {
+	inShadow := func(r scorecard.Rule) bool { return r.Shadow }
+	return p.ruled && len(p.keyed)+len(p.stages)+len(p.guards) == 0 && !slices.ContainsFunc(p.cfg.Scorecard.Rules, inShadow)
 }
 
 func (c *Controller) existing(name string) *lane {

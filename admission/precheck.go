@@ -38,12 +38,13 @@ func (c *Controller) Precheck(ctx context.Context, r Request) error {
 	if shed {
 		l.mu.early++
 	}
+	turn := l.turnLocked()
 	l.mu.Unlock()
 	if !shed {
 		return nil
 	}
-	err := l.refusals.Load().tap().pick(why, rank, r.Attempt)
-	c.tellShed(ctx, r, err, nil, false)
+	err := l.refusals.Load().tap().pick(why, rank, r.Attempt, turn)
+	c.tellShed(ctx, &r, err, nil, false)
 	return err
 }
 

@@ -66,12 +66,12 @@ func (e ShedError) spread(base time.Duration) (table [hints]*ShedError, never *S
 	return table, &v
 }
 
-// pick returns the error for one request.
-func (t *refusals) pick(why Reason, rank, attempt int) *ShedError {
+// pick returns the error for one request; turn chooses its hint.
+func (t *refusals) pick(why Reason, rank, attempt int, turn uint32) *ShedError {
 	if !core.MayRetry(rank, attempt) {
 		return t.never[why]
 	}
-	return t.errs[why][rand.Uint32()%hints]
+	return t.errs[why][turn%hints]
 }
 
 // stageErrors remembers, for a stage, the last error it returned and what was

@@ -1,44 +1,80 @@
 package admission
 
-import "context"
+import (
+	"context"
 
-// gateShed ends the way of a request that the gate shed; the lane is locked.
-func (c *Controller) gateShed(ctx context.Context, a *ask, r Request) (Ticket, error) {
+	"github.com/spillway-go/spillway/admission/internal/core"
+)
+
+// shedLocked ends the way of a request that is shed at the lane's door, and unlocks.
+func (c *Controller) shedLocked(ctx context.Context, a *ask, r *Request, e *entry, why Reason, cause error) (Ticket, error) {
 	l := a.lane
-	shed := l.refusals.Load().pick(ReasonPriority, a.rank, r.Attempt)
-	t, ghost := Ticket{}, a.ghost
-	if ghost {
-		t = c.unslottedLocked(a, r)
+	shed := l.refusals.Load().pick(why, a.rank, r.Attempt, l.turnLocked())
+	settled, wake := l.mu.core.Settled(), l.wakeLocked()
+	if a.unasked {
+		e.hold.ReleaseLocked()
 	}
-	wake := l.wakeLocked()
+	if a.e == nil {
+		l.putLocked(e)
+	}
 	l.mu.Unlock()
-	if wake {
+	tell(settled)
+	if wake { // what is shed shows in logs and on the page only while the loop runs
 		c.wake()
 	}
-	if ghost {
-		return c.tellShadow(ctx, r, shed, nil, t)
+	if !a.unasked {
+		c.undo(a)
 	}
-	c.undo(a)
-	c.tellShed(ctx, r, shed, nil, false)
+	c.tellShed(ctx, r, shed, cause, false)
 	return Ticket{}, shed
 }
 
-// refuse sheds a request that has not come to the gate.
-func (c *Controller) refuse(ctx context.Context, a *ask, r Request, why Reason, cause error) (Ticket, error) {
-	return c.refused(ctx, a, r, a.lane.refusals.Load().pick(why, a.rank, r.Attempt), cause)
+// ghostLocked lets a request run in shadow, whatever became of it, and unlocks.
+func (c *Controller) ghostLocked(ctx context.Context, a *ask, r *Request, e *entry, why Reason) (Ticket, error) {
+	l, t := a.lane, e.ticket()
+	shed := l.refusals.Load().pick(why, a.rank, r.Attempt, l.turnLocked())
+	refused := e.call.State == core.Refused
+	settled, wake := l.mu.core.Settled(), l.wakeLocked()
+	l.mu.Unlock()
+	tell(settled)
+	if wake {
+		c.wake()
+	}
+	if refused {
+		return c.tellShadow(ctx, r, shed, nil, t)
+	}
+	return c.tellAdmit(ctx, t), nil
 }
 
-func (c *Controller) refused(ctx context.Context, a *ask, r Request, shed *ShedError, cause error) (Ticket, error) {
+// refuse sheds a request that has not come to the gate.
+func (c *Controller) refuse(ctx context.Context, a *ask, r *Request, why Reason, cause error) (Ticket, error) {
+	l := a.lane
+	l.mu.Lock()
+	return c.refusedLocked(ctx, a, r, l.refusals.Load().pick(why, a.rank, r.Attempt, l.turnLocked()), cause)
+}
+
+func (c *Controller) refused(ctx context.Context, a *ask, r *Request, shed *ShedError, cause error) (Ticket, error) {
+	a.lane.mu.Lock()
+	return c.refusedLocked(ctx, a, r, shed, cause)
+}
+
+// refusedLocked unlocks.
+func (c *Controller) refusedLocked(ctx context.Context, a *ask, r *Request, shed *ShedError, cause error) (Ticket, error) {
 	l, ghost := a.lane, a.ghost
 	t := Ticket{}
-	l.mu.Lock()
 	l.mu.core.Refuse(a.rank, shed.Reason, ghost)
 	if ghost {
-		t = c.unslottedLocked(a, r)
+		e := a.e
+		if e == nil {
+			e = l.takeLocked(c)
+		}
+		e.describe(a, r)
+		l.mu.core.Unslotted(&e.call)
+		t = e.ticket()
 	}
 	wake := l.mu.asleep && l.wakeLocked()
 	l.mu.Unlock()
-	if wake { // what is shed shows in logs and on the page only while the loop runs
+	if wake {
 		c.wake()
 	}
 	if ghost {
@@ -47,17 +83,6 @@ func (c *Controller) refused(ctx context.Context, a *ask, r Request, shed *ShedE
 	c.undo(a)
 	c.tellShed(ctx, r, shed, cause, false)
 	return Ticket{}, shed
-}
-
-// unslottedLocked lets a request run in shadow that would have been shed.
-func (c *Controller) unslottedLocked(a *ask, r Request) Ticket {
-	e := a.e
-	if e == nil {
-		e = a.lane.takeLocked(c)
-	}
-	e.describe(a, r.Op, r.Stream)
-	a.lane.mu.core.Unslotted(&e.call)
-	return Ticket{e: e, gen: e.gen.Load()}
 }
 
 // undo gives back what a request took before it was shed. The stages come
@@ -72,17 +97,17 @@ func (c *Controller) undo(a *ask) {
 	}
 }
 
-func (c *Controller) tellShed(ctx context.Context, r Request, shed *ShedError, cause error, shadow bool) {
+func (c *Controller) tellShed(ctx context.Context, r *Request, shed *ShedError, cause error, shadow bool) {
 	sample, hook := c.sheds.wants(shed.Reason), c.opts.hooks.Shed
 	if !sample && hook == nil {
 		return
 	}
-	priority := priorityOf(c.plan.Load().rank(&r, c.cohorts.Load()))
+	priority := priorityOf(c.plan.Load().rank(r, c.cohorts.Load()))
 	if sample {
-		c.sheds.take(c.start.Add(c.now()), &r, priority, shed, cause, shadow)
+		c.sheds.take(c.start.Add(c.now()), r, priority, shed, cause, shadow)
 	}
 	if hook != nil {
-		hook(ctx, Refusal{Request: r, Priority: priority, Err: shed, Cause: cause, Shadow: shadow})
+		hook(ctx, Refusal{Request: *r, Priority: priority, Err: shed, Cause: cause, Shadow: shadow})
 	}
 }
 
@@ -106,7 +131,7 @@ func (c *Controller) callAdmit(ctx context.Context, t Ticket) {
 }
 
 // tellShadow tells of a request that would have been shed and runs with t.
-func (c *Controller) tellShadow(ctx context.Context, r Request, shed *ShedError, cause error, t Ticket) (Ticket, error) {
+func (c *Controller) tellShadow(ctx context.Context, r *Request, shed *ShedError, cause error, t Ticket) (Ticket, error) {
 	told := false
 	defer t.releaseUnless(&told)
 	c.tellShed(ctx, r, shed, cause, true)
@@ -123,7 +148,7 @@ func (c *Controller) tellTrial(ctx context.Context, a *ask, r *Request, shed *Sh
 			c.undo(a)
 		}
 	}()
-	c.tellShed(ctx, *r, shed, cause, true)
+	c.tellShed(ctx, r, shed, cause, true)
 	told = true
 }
 

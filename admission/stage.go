@@ -4,13 +4,13 @@ import "context"
 
 // enterSteps asks the user's stages, then the guards. On refusal, and on a panic,
 // those entered before are left again and everything taken is given back by undo.
-func (c *Controller) enterSteps(ctx context.Context, a *ask, r Request) (shed *ShedError, cause error) {
+func (c *Controller) enterSteps(ctx context.Context, a *ask, r *Request) (shed *ShedError, cause error) {
 	l := a.lane
 	l.mu.Lock()
 	a.e = l.takeLocked(c)
 	l.mu.Unlock()
 	e := a.e
-	e.request, e.cost, e.entered, e.guards, e.plan = r, a.cost, 0, 0, a.plan
+	e.request, e.cost, e.entered, e.guards, e.plan = *r, a.cost, 0, 0, a.plan
 	finished := false
 	defer func() {
 		if !finished {

@@ -133,7 +133,7 @@ func TestStagesAreLeftInReverse(t *testing.T) {
 					l.mu.core.Offer(0, 0, false)
 					l.mu.core.Arrive(c.now(), &blocker.call, 0, false)
 					l.mu.Unlock()
-					defer c.settle(blocker, l, c.now(), Ignore)
+					defer c.settle(blocker, c.now(), Ignore)
 				}
 				panicked, err := attempt(c)
 				if !slices.Equal(k.log, tc.want) {

@@ -11,9 +11,10 @@ import (
 // what requests get that hold nothing (exempt, mode Off); its methods do
 // nothing.
 type Ticket struct {
-	e      *entry
-	gen    uint64
-	waited time.Duration
+	e       *entry
+	gen     uint64
+	waited  time.Duration
+	untimed bool
 }
 
 // Release ends the request and says how it came out. The first call counts,
@@ -23,35 +24,53 @@ type Ticket struct {
 // release when the work is really done, not when somebody stopped waiting for
 // it.
 func (t Ticket) Release(o Outcome) {
-	e := t.e
-	if e == nil || !e.gen.CompareAndSwap(t.gen, t.gen+1) {
+	if t.e == nil {
 		return
 	}
-	c, l, now := e.ctrl, e.lane, core.Untimed
-	if !e.call.Untimed {
+	c, now := t.e.ctrl, core.Untimed
+	if !t.untimed {
 		now = c.now()
 	}
 	o = min(o, Ignore)
-	if e.entered > 0 || e.guards != 0 {
-		defer c.settle(e, l, now, o) // also when a stage's Exit panics
-		c.exitSteps(e, o)
-		return
+	settled, steps := c.release(t, now, o)
+	tell(settled)
+	if steps {
+		defer c.settle(t.e, now, o) // also when a stage's Exit panics
+		c.exitSteps(t.e, o)
 	}
-	c.settle(e, l, now, o)
 }
 
-// settle gives everything back, the entry last.
-func (c *Controller) settle(e *entry, l *lane, now time.Duration, o Outcome) {
-	e.hold.Release()
-	tell(c.release(e, l, now, o))
-}
-
-func (c *Controller) release(e *entry, l *lane, now time.Duration, o Outcome) (settled *core.Call) {
+// release ends the request if t is its ticket, or tells that there are stages or
+// guards to be left before that.
+func (c *Controller) release(t Ticket, now time.Duration, o Outcome) (settled *core.Call, steps bool) {
+	e, l := t.e, t.e.lane
 	l.mu.Lock()
 	defer l.mu.Unlock() // also when a Limit of the user's panics
+	if e.gen != t.gen {
+		return nil, false
+	}
+	e.gen++
+	if e.entered > 0 || e.guards != 0 {
+		return nil, true
+	}
+	return c.settleLocked(e, now, o), false
+}
+
+func (c *Controller) settle(e *entry, now time.Duration, o Outcome) {
+	tell(func() *core.Call {
+		e.lane.mu.Lock()
+		defer e.lane.mu.Unlock()
+		return c.settleLocked(e, now, o)
+	}())
+}
+
+// settleLocked gives everything back, the entry last.
+func (c *Controller) settleLocked(e *entry, now time.Duration, o Outcome) (settled *core.Call) {
+	l := e.lane
 	if now == core.Untimed && l.mu.core.Awaited() {
 		now = c.now()
 	}
+	e.hold.ReleaseLocked()
 	l.mu.core.Release(now, &e.call, o)
 	l.putLocked(e)
 	return l.mu.core.Settled()

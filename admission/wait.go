@@ -2,6 +2,7 @@ package admission
 
 import (
 	"context"
+	"math/rand/v2"
 
 	"github.com/spillway-go/spillway/admission/internal/core"
 )
@@ -9,7 +10,7 @@ import (
 // wait blocks until the queue settles the request or its caller leaves. In the
 // race between the two nothing is lost: the loser sees under the lock who won,
 // and a grant that meets a departed caller goes to the next one.
-func (c *Controller) wait(ctx context.Context, e *entry, r Request) (Ticket, error) {
+func (c *Controller) wait(ctx context.Context, e *entry, r *Request) (Ticket, error) {
 	select {
 	case <-e.ready:
 	case <-ctx.Done():
@@ -23,13 +24,15 @@ func (c *Controller) wait(ctx context.Context, e *entry, r Request) (Ticket, err
 	l := e.lane
 	if e.call.State == core.Running {
 		if ctx.Err() == nil {
-			return c.tellAdmit(ctx, Ticket{e: e, gen: e.gen.Load(), waited: e.call.Waited()}), nil
+			t := e.ticket()
+			t.waited = e.call.Waited()
+			return c.tellAdmit(ctx, t), nil
 		}
 		c.leave(e, core.Running)
 		c.drop(e)
 		return Ticket{}, context.Cause(ctx)
 	}
-	shed := l.refusals.Load().pick(e.call.Reason, e.call.Rank, r.Attempt)
+	shed := l.refusals.Load().pick(e.call.Reason, e.call.Rank, r.Attempt, rand.Uint32())
 	c.drop(e)
 	c.tellShed(ctx, r, shed, nil, false)
 	return Ticket{}, shed

@@ -17,6 +17,7 @@ type Card struct {
 		memo
 		limits  map[string]*int // by lane
 		pressed bool
+		caps    uint64    // goes up with all that moves a cap in force
 		swept   time.Time // when Sweep was last called
 	}
 }
@@ -85,24 +86,9 @@ func (c *Card) SetMaxTenants(n int) {
 // "". With n below 1 the limit is unknown again, and shares are not enforced in
 // the lane.
 func (c *Card) SetLimit(lane string, n int) {
-	if lane == "" {
-		lane = defaultLane
-	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if known := c.mu.limits[lane]; known != nil && n >= 1 {
-		*known = n
-		return
-	}
-	c.mu.forget()
-	if n < 1 {
-		delete(c.mu.limits, lane)
-		return
-	}
-	if c.mu.limits == nil {
-		c.mu.limits = make(map[string]*int)
-	}
-	c.mu.limits[lane] = new(n)
+	c.SetLimitLocked(lane, n)
 }
 
 // SetPressed says whether the service sheds at present, which is when the
@@ -111,6 +97,7 @@ func (c *Card) SetPressed(pressed bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.mu.pressed = pressed
+	c.mu.caps++
 }
 
 // Acquire counts a request on every counter that matches its tags, or on none
@@ -120,7 +107,7 @@ func (c *Card) SetPressed(pressed bool) {
 // It allocates only to begin the counter of a value not seen before.
 func (c *Card) Acquire(tags []Tag) (h Hold, err error) {
 	c.mu.Lock()
-	refusal := c.acquireLocked(tags, &h)
+	refusal := c.acquireTags(tags, &h)
 	c.mu.Unlock()
 	if refusal != nil { // as an error, a nil *CapError would not be nil
 		return Hold{}, refusal
@@ -128,25 +115,47 @@ func (c *Card) Acquire(tags []Tag) (h Hold, err error) {
 	return h, nil
 }
 
-// acquireLocked looks the verdict up, or finds it rule by rule and leaves it in
-// the memo.
-func (c *Card) acquireLocked(tags []Tag, h *Hold) *CapError {
-	v, known := c.mu.memo.find(&c.mu.program, tags)
-	if known {
-		for i, n := range v.counters[:v.n] {
-			n.used = true
-			if why := c.try(v.rules[i], n, v.limit, h); why != nil {
+// acquireTags looks the verdict up, or finds it rule by rule and leaves it in the
+// memo.
+func (c *Card) acquireTags(tags []Tag, h *Hold) *CapError {
+	var v *verdict
+	if i := c.mu.shapeOf(&c.mu.program, tags); i >= 0 {
+		var values [maxShape]string
+		for k := range tags {
+			values[k] = tags[k].Value
+		}
+		var known bool
+		if v, known = c.mu.memo.find(i, values[:]); known {
+			return c.repeat(v, h)
+		}
+	}
+	return c.judge(&request{tags: tags}, v, h)
+}
+
+// repeat goes through the counters of a verdict.
+func (c *Card) repeat(v *verdict, h *Hold) *CapError {
+	if v.caps != c.mu.caps {
+		v.caps = c.mu.caps
+		for i, r := range v.rules[:v.n] {
+			v.bounds[i], _ = r.bound(c.mu.pressed, v.limit)
+		}
+	}
+	for i, n := range v.counters[:v.n] {
+		n.used = true
+		if n.held >= v.bounds[i] {
+			if why := c.over(v.rules[i], n, v.limit, h); why != nil {
 				return why
 			}
 		}
-		c.take(h)
-		return nil
+		h.counters[i] = n
+		h.n++
 	}
-	return c.judgeLocked(&request{tags: tags}, v, h)
+	c.take(h)
+	return nil
 }
 
-// judgeLocked goes through the rules. v is nil if the verdict cannot be kept.
-func (c *Card) judgeLocked(q *request, v *verdict, h *Hold) *CapError {
+// judge goes through the rules. v is nil if the verdict cannot be kept.
+func (c *Card) judge(q *request, v *verdict, h *Hold) *CapError {
 	var spare verdict
 	if v == nil {
 		v = &spare
@@ -161,36 +170,48 @@ func (c *Card) judgeLocked(q *request, v *verdict, h *Hold) *CapError {
 			continue
 		}
 		n := c.mu.counter(r, q)
-		v.rules[v.n], v.counters[v.n] = r, n
+		bound, _ := r.bound(c.mu.pressed, v.limit)
+		v.rules[v.n], v.counters[v.n], v.bounds[v.n] = r, n, bound
 		v.n++
-		if why := c.try(r, n, v.limit, h); why != nil {
-			return why
+		if n.held >= bound {
+			if why := c.over(r, n, v.limit, h); why != nil {
+				return why
+			}
 		}
+		h.counters[h.n] = n
+		h.n++
 	}
-	v.as = c.mu.now
+	v.as, v.caps = c.mu.now, c.mu.caps
 	c.take(h)
 	return nil
 }
 
-// try puts n into the hold, or refuses.
-func (c *Card) try(r *rule, n *counter, limit *int, h *Hold) *CapError {
-	if bound, why := r.bound(c.mu.pressed, limit); n.held >= bound {
-		if !r.shadow {
-			n.refuse()
-			return why
-		}
-		h.over |= 1 << h.n
-		if h.shadowed == nil {
-			h.shadowed = why
-		}
+// over is for a counter at its cap: it returns the refusal, or notes that n would
+// have been it in shadow.
+func (c *Card) over(r *rule, n *counter, limit *int, h *Hold) *CapError {
+	_, why := r.bound(c.mu.pressed, limit)
+	if !r.shadow {
+		n.refuse()
+		return why
 	}
-	h.counters[h.n] = n
-	h.n++
+	h.over |= 1 << h.n
+	if h.shadowed == nil {
+		h.shadowed = why
+	}
 	return nil
 }
 
 // take counts a request that no rule refuses.
 func (c *Card) take(h *Hold) {
+	if h.n > 0 {
+		h.card = c
+	}
+	if h.over == 0 {
+		for _, n := range h.counters[:h.n] {
+			n.take()
+		}
+		return
+	}
 	// What a rule in shadow would refuse takes no place, or the rule would go on to
 	// refuse what it has room for.
 	kept := 0
@@ -204,9 +225,6 @@ func (c *Card) take(h *Hold) {
 		kept++
 	}
 	h.n = kept
-	if h.n > 0 {
-		h.card = c
-	}
 }
 
 // bound returns how many may be held on a counter of r, and the refusal of one

@@ -26,9 +26,6 @@ func (h *Hold) Release() {
 	}
 	// The card stays set, for it is read before its lock is held.
 	h.card.mu.Lock()
-	for _, n := range h.counters[:h.n] {
-		n.giveBack()
-	}
-	h.n = 0
+	h.ReleaseLocked()
 	h.card.mu.Unlock()
 }

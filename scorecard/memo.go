@@ -9,6 +9,8 @@ import "math/bits"
 type memo struct {
 	now     uint64 // entries of other values are empty; 0 is no value
 	shapes  [4]shape
+	form    *Form // the one that has shapes[formAt]; nil: none is known to have one
+	formAt  uint8
 	oldest  int // of shapes, which the next new one replaces
 	strange int // requests of no shape, since one was replaced
 	entries []verdict
@@ -27,7 +29,7 @@ const (
 // A shape is which keys a request's tags have. A service has few of them, and
 // the places of the tags that matter are the same in all requests of one.
 type shape struct {
-	n, used int
+	n, used int // tags, and those of them that rules look at
 	keys    [maxShape]string
 	at      [maxShape]uint8 // of the tags that rules look at
 }
@@ -37,13 +39,16 @@ type shape struct {
 // which nothing may hold on to.
 type verdict struct {
 	as       uint64 // of memo.now
+	caps     uint64 // of Card.mu.caps, as of which bounds are right
 	shape    uint8
-	ends     [maxShape]uint8 // of each value in values
-	values   [memoKey]byte
-	n        int
-	limit    *int // of the lane; nil: not known
-	rules    [maxGroups]*rule
+	n        uint8           // counters
+	lens     [maxShape]uint8 // of the values
+	ends     [maxShape]ends  // of the values
 	counters [maxGroups]*counter
+	bounds   [maxGroups]int
+	rules    [maxGroups]*rule
+	limit    *int          // of the lane; nil: not known
+	long     [memoKey]byte // the values that ends do not tell
 }
 
 // forget empties the memo. Shapes are of a program's keys.
@@ -51,48 +56,55 @@ func (m *memo) forget() { m.now++ }
 
 func (m *memo) reset() {
 	m.forget()
-	m.shapes = [len(m.shapes)]shape{}
+	m.shapes, m.form = [len(m.shapes)]shape{}, nil
 	if m.entries == nil {
 		m.entries = make([]verdict, 1<<memoBits)
 	}
 }
 
-// find returns the place for the verdict on a request with these tags, and
-// whether it is there. A nil place means that it cannot be remembered.
-func (m *memo) find(p *program, tags []Tag) (v *verdict, ok bool) {
-	i := m.shapeOf(p, tags)
-	if i < 0 {
-		return nil, false
-	}
+// find returns the place for the verdict on a request of shape number i with these
+// values, one for each of its tags, and whether it is there. A nil place means that
+// it cannot be remembered.
+func (m *memo) find(i int, values []string) (v *verdict, ok bool) {
 	s := &m.shapes[i]
+	var ends [maxShape]ends
 	hash, size := uint64(i), 0
-	for _, at := range s.at[:s.used] {
-		value := tags[at].Value
+	for k, at := range s.at[:s.used] {
+		value := values[at]
+		e := &ends[k&(maxShape-1)]
+		switch n := len(value); {
+		case n >= 8:
+			e.first, e.last = load64(value), load64(value[n-8:])
+		case n >= 4:
+			e.first, e.last = load32(value), load32(value[n-4:])
+		case n > 0:
+			e.first, e.last = uint64(value[0])|uint64(value[n/2])<<8, uint64(value[n-1])
+		}
 		size += len(value)
-		hash = (hash ^ glance(value)) * 0x9e3779b97f4a7c15
+		hash = (hash ^ e.first ^ bits.RotateLeft64(e.last, 29) ^ uint64(len(value))<<16) * 0x9e3779b97f4a7c15
 	}
 	if size > memoKey {
 		return nil, false
 	}
-	v = &m.entries[hash>>(64-memoBits)]
-	if v.as == m.now && v.shape == uint8(i) && v.is(s, tags) {
+	v = &m.entries[hash>>(64-memoBits)&(1<<memoBits-1)]
+	if v.as == m.now && int(v.shape) == i && v.is(s, values, &ends) {
 		return v, true
 	}
-	v.become(uint8(i), s, tags)
+	v.become(i, s, values, &ends)
 	return v, false
 }
 
-// glance is a hash of the value's length and ends. It is no good one, nor safe
-// from those who choose names that collide: such requests are not remembered.
-func glance(s string) uint64 {
-	n := len(s)
-	switch {
-	case n >= 8:
-		return load64(s) ^ bits.RotateLeft64(load64(s[n-8:]), 29) ^ uint64(n)
-	case n > 0:
-		return uint64(s[0]) | uint64(s[n/2])<<8 | uint64(s[n-1])<<16 | uint64(s[n/4])<<24 | uint64(n)<<32
-	}
-	return 0
+// ends are the first and the last eight bytes of a value, or four, or single ones;
+// with its length they are all there is of it up to 16 bytes. As a hash they are no
+// good one, nor safe from those who choose names that collide: such requests are not
+// remembered.
+type ends struct{ first, last uint64 }
+
+const wholeEnds = 16
+
+func load32(s string) uint64 {
+	_ = s[3]
+	return uint64(uint32(s[0]) | uint32(s[1])<<8 | uint32(s[2])<<16 | uint32(s[3])<<24)
 }
 
 func load64(s string) uint64 {
@@ -101,26 +113,35 @@ func load64(s string) uint64 {
 		uint64(s[4])<<32 | uint64(s[5])<<40 | uint64(s[6])<<48 | uint64(s[7])<<56
 }
 
-func (v *verdict) is(s *shape, tags []Tag) bool {
+func (v *verdict) is(s *shape, values []string, ends *[maxShape]ends) bool {
 	from := 0
-	for i, at := range s.at[:s.used] {
-		value := tags[at].Value
-		to := from + len(value)
-		if to != int(v.ends[i]) || string(v.values[from:to]) != value {
+	for k, at := range s.at[:s.used] {
+		k &= maxShape - 1
+		n := len(values[at])
+		if n != int(v.lens[k]) || ends[k].first != v.ends[k].first || ends[k].last != v.ends[k].last {
 			return false
 		}
-		from = to
+		if n > wholeEnds {
+			if string(v.long[from:from+n]) != values[at] {
+				return false
+			}
+			from += n
+		}
 	}
 	return true
 }
 
 // become makes room for the verdict on other values, which is not yet known.
-func (v *verdict) become(shape uint8, s *shape, tags []Tag) {
-	v.as, v.shape, v.n, v.limit = 0, shape, 0, nil
-	to := 0
-	for i, at := range s.at[:s.used] {
-		to += copy(v.values[to:], tags[at].Value)
-		v.ends[i] = uint8(to)
+func (v *verdict) become(shape int, s *shape, values []string, ends *[maxShape]ends) {
+	v.as, v.shape, v.n, v.limit = 0, uint8(shape), 0, nil
+	v.ends = *ends
+	from := 0
+	for k, at := range s.at[:s.used] {
+		value := values[at]
+		v.lens[k] = uint8(len(value))
+		if len(value) > wholeEnds {
+			from += copy(v.long[from:], value)
+		}
 	}
 }
 
@@ -139,7 +160,7 @@ func (m *memo) shapeOf(p *program, tags []Tag) int {
 		return -1
 	}
 	m.strange, m.oldest = 0, (m.oldest+1)%len(m.shapes)
-	m.shapes[i] = p.shape(tags)
+	m.shapes[i], m.form = p.shape(tags), nil
 	m.forget()
 	return i
 }

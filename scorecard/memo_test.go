@@ -14,7 +14,7 @@ import (
 func TestMemo(t *testing.T) {
 	c := card(t, "each: tenant:* = 1", "op: op:write = 2")
 	long := strings.Repeat("x", memoKey)
-	for _, tenant := range []string{"a", "", "tenant-1-000000", "tenant-2-000000", long, "b" + long} {
+	for _, tenant := range []string{"a", "", "tenant-1-000000", "tenant-2-000000", "service-1-of-tenant-a", "service-2-of-tenant-a", long, "b" + long} {
 		h := hold(t, c, "tenant:"+tenant, 1)
 		for range 3 {
 			if _, err := c.Acquire([]Tag{{"tenant", tenant}}); err == nil {

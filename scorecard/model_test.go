@@ -3,6 +3,7 @@ package scorecard
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -107,13 +108,13 @@ func (m *model) acquire() {
 	var tags []Tag
 	for range m.rand.IntN(6) {
 		tags = append(tags, []Tag{
-			{"tenant", value("", "a", "ab", "abc", "b", "c0", "c3", "c6", "d", "a"+padding)},
+			{"tenant", value("", "a", "ab", "abc", "b", "c0", "c3", "c6", "d", "service-1-of-tenant-a", "service-2-of-tenant-a", "a"+padding)},
 			{"op", value("", "read", "write", "rest", "w")},
 			{"lane", value("", "default", "read", "write", "none")},
 			{"caller", "x"},
 		}[m.rand.IntN(4)])
 	}
-	hold, err := m.card.Acquire(tags)
+	hold, err := m.ask(tags)
 	taken, refusedBy := m.want.acquire(tags)
 	checkVerdict(m.t, err, refusedBy)
 	if m.t.Failed() {
@@ -124,12 +125,41 @@ func (m *model) acquire() {
 	}
 }
 
+// forms are some orders of keys.
+var forms = []*Form{NewForm("tenant", "op"), NewForm("caller", "op", "lane", "tenant"), NewForm("lane", "tenant"), NewForm("tenant", "tenant"), NewForm("op"), NewForm()}
+
+// ask asks in the form that the tags have, if it is one of forms.
+func (m *model) ask(tags []Tag) (Hold, error) {
+	var keys, values []string
+	for _, t := range tags {
+		keys, values = append(keys, t.Key), append(values, t.Value)
+	}
+	for _, f := range forms {
+		if slices.Equal(f.keys, keys) {
+			m.card.Mutex().Lock()
+			defer m.card.Mutex().Unlock()
+			var h Hold
+			if why := m.card.AcquireLocked(f, values, &h); why != nil {
+				return h, why
+			}
+			return h, nil
+		}
+	}
+	return m.card.Acquire(tags)
+}
+
 func (m *model) release() {
 	if len(m.out) == 0 {
 		return
 	}
 	i := m.rand.IntN(len(m.out))
-	m.out[i].hold.Release()
+	if h := &m.out[i].hold; m.rand.IntN(2) == 0 {
+		h.Release()
+	} else {
+		m.card.Mutex().Lock()
+		h.ReleaseLocked()
+		m.card.Mutex().Unlock()
+	}
 	m.want.release(m.out[i].taken)
 	m.out[i] = m.out[len(m.out)-1]
 	m.out = m.out[:len(m.out)-1]

@@ -20,6 +20,12 @@ func (l *Lane) Offer(rank int, hash uint32, ghost bool) (shed bool) {
 	return true
 }
 
+// Divided tells whether the gate lets a part of a rank through, so that Offer must
+// know the call's hash.
+func (l *Lane) Divided(rank int) bool {
+	return rank == l.gate.boundary || rank == l.gate.must.boundary
+}
+
 func (l *Lane) roomy() bool {
 	return l.queue.Len() == 0 && !l.law.Resting && 4*l.inflight < 3*l.slots
 }
