@@ -4,9 +4,6 @@ import (
 	"slices"
 	"testing"
 	"time"
-
-	"github.com/spillway-go/spillway/codel"
-	"github.com/spillway-go/spillway/pid"
 )
 
 // model is the slow and obvious account of a lane: it is told what was asked
@@ -15,12 +12,18 @@ type model struct {
 	t    testing.TB
 	lane *Lane
 	now  time.Duration
+	ref  *reference
 
 	waiting, running []*Call // both with the ghosts, by what the lane said
 	unslotted        []*Call // ghosts that run without slots and do not wait
 	tiers            [NumTiers]tally
 	closed, retired  bool
 	sparse           bool // most calls are not timed
+}
+
+func newModel(t testing.TB, cfg Config, sparse bool) *model {
+	l := newLane(t, cfg)
+	return &model{t: t, sparse: sparse, lane: l, ref: newReference(t, l)}
 }
 
 type tally struct{ arrived, admitted, left, shed, shadow, released uint64 }
@@ -45,17 +48,29 @@ func (m *model) advance(d time.Duration) {
 		if !ok || at > m.now {
 			return
 		}
-		m.lane.Expire(at)
+		m.expire(at)
 		if again, ok := m.lane.NextExpiry(); ok && again <= at {
 			m.t.Fatalf("after Expire(%v) the next expiry is %v", at, again)
 		}
-		m.settled(nil)
 	}
+}
+
+func (m *model) expire(at time.Duration) {
+	m.lane.Expire(at)
+	m.ref.expired()
+	m.settled(nil)
+}
+
+func (m *model) tick(chance float64) {
+	m.lane.Tick(m.now, chance)
+	m.ref.ticked()
+	m.settled(nil)
 }
 
 func (m *model) offer(rank int, hash uint32, ghost bool) (shed bool) {
 	m.tiers[rank/NumCohorts].arrived++
 	shed = m.lane.Offer(rank, hash, ghost)
+	m.ref.offered(rank, hash, shed)
 	if shed {
 		m.refused(rank/NumCohorts, ghost)
 	}
@@ -82,7 +97,13 @@ func (m *model) arrive(now time.Duration, c *Call, chance float64, wait bool) {
 			now = Untimed
 		}
 	}
+	foreseen, cost, queued := m.lane.Foresee(now, *c, 0), c.Cost, len(m.waiting)
 	state := m.lane.Arrive(now, c, chance, wait)
+	m.ref.arrived(c, cost, chance, wait)
+	if evicts := state == Waiting && m.lane.queue.Len() == queued; wait &&
+		(foreseen.State != state || state == Refused && foreseen.Reason != c.Reason || foreseen.Evicts != evicts) {
+		m.t.Fatalf("foreseen %+v; state %d, reason %v, evicts %v", foreseen, state, c.Reason, evicts)
+	}
 	switch {
 	case state == Running:
 		if !empty && !better {
@@ -181,6 +202,7 @@ func (m *model) release(now time.Duration, c *Call, o Outcome) {
 		now = Untimed
 	}
 	m.lane.Release(now, c, o)
+	m.ref.ended(c, o)
 	m.relieved()
 	m.settled(nil)
 }
@@ -212,23 +234,7 @@ func (m *model) leave(now time.Duration, c *Call) {
 	}
 	m.waiting, _ = remove(m.waiting, c)
 	m.lane.Leave(now, c)
-	m.settled(nil)
-}
-
-func (m *model) close(now time.Duration) {
-	m.closed = true
-	m.lane.Close(now)
-	m.settled(nil)
-	if len(m.waiting) > 0 {
-		m.t.Fatalf("%d wait after Close", len(m.waiting))
-	}
-}
-
-func (m *model) reconfigure(cfg Config) {
-	if err := m.lane.Reconfigure(cfg, nil); err != nil {
-		m.t.Fatal(err)
-	}
-	m.closed, m.retired = false, false
+	m.ref.left(c)
 	m.settled(nil)
 }
 
@@ -297,13 +303,4 @@ func (m *model) end() {
 	if l := m.lane; l.inflight != 0 || l.count.Overrun != 0 || l.queue.Len() != 0 || l.runs != nil || l.settledHead != nil {
 		m.t.Fatalf("left behind: inflight %d, overrun %d, %d in the queue", l.inflight, l.count.Overrun, l.queue.Len())
 	}
-}
-
-// configs that a run switches between.
-var modelConfigs = []Config{
-	pinned(1), pinned(4), pinned(40),
-	{},
-	{Limit: pid.LimitConfig{Initial: 2, Max: 6}, Queue: codel.Config{Capacity: 3}, Deadline: 300 * ms},
-	{Limit: pid.LimitConfig{Fixed: 3}, Queue: codel.Config{Law: codel.LawCoDel}, Gate: pid.GateConfig{Law: "off"}},
-	{Limit: pid.LimitConfig{Fixed: 10}, Queue: codel.Config{Capacity: 1}, Deadline: 20 * ms},
 }
