@@ -2,6 +2,8 @@ package admission
 
 import (
 	"context"
+	"strconv"
+	"sync"
 	"testing"
 
 	"golang.org/x/sync/semaphore"
@@ -137,4 +139,25 @@ func BenchmarkShed(b *testing.B) {
 			}
 		}
 	})
+}
+
+// BenchmarkGoroutines is admit and release by many at once; -cpu sets the processors.
+func BenchmarkGoroutines(b *testing.B) {
+	for _, n := range []int{1, 32, 1024} {
+		b.Run(strconv.Itoa(n), func(b *testing.B) {
+			c := benchController(b, 4096)
+			var done sync.WaitGroup
+			b.ReportAllocs()
+			for g := range n {
+				done.Go(func() {
+					for range (b.N + g) / n {
+						if t, err := c.Admit(context.Background(), benchRequest); err == nil {
+							t.Release(Success)
+						}
+					}
+				})
+			}
+			done.Wait()
+		})
+	}
 }

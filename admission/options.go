@@ -133,8 +133,8 @@ func bring(what, name string, src source, none bool) Option {
 }
 
 // WithLimit gives a lane a limit law of the user's own instead of the one its
-// config names, whose LimitConfig then has no effect. The lane calls it under its
-// lock. A law that is also a [pid.Explainer] is shown in Stats, hooks and
+// config names, whose LimitConfig then has no effect. The lane calls it under the
+// lock that all lanes share. A law that is also a [pid.Explainer] is shown in Stats, hooks and
 // the log with its reasons.
 func WithLimit(lane string, l pid.Limit) Option {
 	return func(o *options) error {

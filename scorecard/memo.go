@@ -72,7 +72,8 @@ func (m *memo) find(i int, values []string) (v *verdict, ok bool) {
 	for k, at := range s.at[:s.used] {
 		value := values[at]
 		e := &ends[k&(maxShape-1)]
-		switch n := len(value); {
+		n := len(value)
+		switch {
 		case n >= 8:
 			e.first, e.last = load64(value), load64(value[n-8:])
 		case n >= 4:
@@ -80,9 +81,10 @@ func (m *memo) find(i int, values []string) (v *verdict, ok bool) {
 		case n > 0:
 			e.first, e.last = uint64(value[0])|uint64(value[n/2])<<8, uint64(value[n-1])
 		}
-		size += len(value)
-		hash = (hash ^ e.first ^ bits.RotateLeft64(e.last, 29) ^ uint64(len(value))<<16) * 0x9e3779b97f4a7c15
+		size += n
+		hash = bits.RotateLeft64(hash, 21) + (e.first ^ bits.RotateLeft64(e.last, 29) ^ uint64(n)<<16)
 	}
+	hash *= 0x9e3779b97f4a7c15
 	if size > memoKey {
 		return nil, false
 	}
