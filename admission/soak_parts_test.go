@@ -84,7 +84,11 @@ func (p *soakParts) options() []Option {
 		WithLogger(slog.New(slog.NewTextHandler(io.Discard, &slog.HandlerOptions{Level: slog.LevelDebug}))),
 		WithHooks(Hooks{
 			Admit: func(context.Context, Admission) { p.hooked() },
-			Shed:  func(context.Context, Refusal) { p.hooked() },
+			Shed: func(_ context.Context, r Refusal) {
+				if r.Request.Op != soakOwn {
+					p.hooked()
+				}
+			},
 			Limit: func(LimitMove) { back() },
 			Gate:  func(GateEdge) { back() },
 		}),

@@ -157,6 +157,9 @@ func soakRound(t *testing.T, seed uint64, lasts time.Duration, sum *soakSum) {
 	}
 }
 
+// soakOwn is the op of the round's own request, whose hooks behave.
+const soakOwn = "own"
+
 // close ends the controller within the second that hanging signals have, and a lot.
 func (s *soak) close() {
 	begin, hung := time.Now(), s.hung.Load()
@@ -169,7 +172,7 @@ func (s *soak) close() {
 	if only(s.t, s.c).Mode != Enforce {
 		return
 	}
-	if _, err := s.c.TryAdmit(context.Background(), Request{}); !errors.Is(err, ErrClosed) {
+	if _, err := s.c.TryAdmit(context.Background(), Request{Op: soakOwn}); !errors.Is(err, ErrClosed) {
 		s.t.Errorf("after Close: %v", err)
 	}
 	s.fates[refused].Add(1)
