@@ -23,8 +23,9 @@ type Card struct {
 }
 
 // New returns a Card with the given rules, or all that is wrong with them:
-// each rule by itself as [Rule.Validate] says it, names that come twice, and
-// more than 8 groups.
+// each rule by itself as [Rule.Validate] says it, names that come twice, more
+// than 8 groups, and rules that one before them in their group leaves nothing to
+// count.
 func New(rules ...Rule) (*Card, error) {
 	c := new(Card)
 	if err := c.SetRules(rules...); err != nil {

@@ -66,6 +66,12 @@ func compile(rules []Rule) (program, error) {
 			return program{}, err
 		}
 	}
+	for i := range p.groups {
+		errs = append(errs, p.groups[i].idle(rules)...)
+	}
+	if errs != nil {
+		return program{}, errors.Join(errs...)
+	}
 	if p.shares = slices.ContainsFunc(p.rules, func(r *rule) bool { return r.hasShare }); p.shares {
 		p.laneSlot = p.slot(laneKey)
 	}
@@ -118,6 +124,43 @@ func (p *program) place(r *rule) error {
 	}
 	p.groups = append(p.groups, group{keys: keys, shadow: r.shadow, rules: []*rule{r}})
 	return nil
+}
+
+// idle names the rules of the group that can never count, since one before them
+// matches all that they do: whoever wrote them meant something else. Only a rule with *
+// matches more than another one does, so that exceptions, of which there may be
+// thousands, are not compared with each other.
+func (g *group) idle(rules []Rule) (errs []error) {
+	var wild []*rule
+	exact := make(map[string]*rule)
+	for _, r := range g.rules {
+		pattern := showMatch(r.terms)
+		before := exact[pattern]
+		if i := slices.IndexFunc(wild, func(w *rule) bool { return w.covers(r) }); i >= 0 && (before == nil || wild[i].order < before.order) {
+			before = wild[i]
+		}
+		if before != nil {
+			errs = append(errs, &fault{rules[r.order], r.order, "match", fmt.Sprintf("%.80q", showMatch(r.pattern)), fmt.Sprintf(
+				"must not stand after rule %.80q, which counts all that this would: exceptions come first", before.name)})
+			continue
+		}
+		if r.wild != 0 {
+			wild = append(wild, r)
+		} else {
+			exact[pattern] = r
+		}
+	}
+	return errs
+}
+
+// covers tells whether r matches all that other does. They are of one group.
+func (r *rule) covers(other *rule) bool {
+	for i := range r.terms {
+		if !r.terms[i].covers(&other.terms[i]) {
+			return false
+		}
+	}
+	return true
 }
 
 // slot returns the slot of key, a new one if it has none yet.

@@ -21,7 +21,8 @@
 // Rules that name the same set of keys form a group, whatever the order of
 // the keys. Within a group the first rule that matches counts, so an
 // exception stands before what it is an exception from: tenant:acme, then
-// tenant:*. Across groups all count: a write by acme is counted by tenant:*
+// tenant:*. The other way round it could never count, and is refused as an error.
+// Across groups all count: a write by acme is counted by tenant:*
 // and by tenant:*;op:write, and takes both counters or neither. A Card has at
 // most 8 groups, and a rule names at most 7 keys.
 //

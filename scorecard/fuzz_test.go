@@ -29,7 +29,7 @@ func FuzzParseRule(f *testing.F) {
 		if err != nil || !reflect.DeepEqual(again, r) {
 			t.Fatalf("%q: %+v prints as %q: %+v, %v", s, r, r, again, err)
 		}
-		if _, err := New(r, Rule{Name: r.Name + "2", Match: r.Match, Cap: r.Cap}); err != nil {
+		if _, err := New(r, Rule{Name: r.Name + "2", Match: r.Match, Cap: r.Cap, Shadow: !r.Shadow}); err != nil {
 			t.Fatalf("%q: %v", s, err)
 		}
 	})
@@ -59,7 +59,10 @@ func FuzzMatch(f *testing.F) {
 		rules := []Rule{r}
 		for i := range indexFrom {
 			n := string(rune('0' + i))
-			rules = append(rules, Rule{Name: n, Match: "op:" + n + ";tenant:" + n, Cap: Cap{N: 1}})
+			exception := Rule{Name: n, Match: "op:" + n + ";tenant:" + n, Cap: Cap{N: 1}}
+			if _, err := New(r, exception); err == nil { // else it could not stand after r
+				rules = append(rules, exception)
+			}
 		}
 		for _, rules := range [][]Rule{rules[:1], rules} {
 			c, err := New(rules...)

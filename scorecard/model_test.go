@@ -180,8 +180,12 @@ func (m *model) setRules() {
 		if up := draw(); m.rand.IntN(2) == 0 {
 			r.UnderPressure = &up
 		}
-		if r.Validate() == nil {
-			rules = append(rules, r)
+		if r.Validate() != nil {
+			continue
+		}
+		with := append(rules, r)
+		if _, err := compile(with); err == nil || !strings.Contains(err.Error(), "must not stand after") {
+			rules = with
 		}
 	}
 	if err := m.card.SetRules(rules...); err != nil {

@@ -26,6 +26,14 @@ func (t *term) matches(value string) bool {
 	return value == t.value
 }
 
+// covers reports whether t matches every value that u matches.
+func (t *term) covers(u *term) bool {
+	if t.wild {
+		return strings.HasPrefix(u.value, t.value)
+	}
+	return !u.wild && u.value == t.value
+}
+
 func (t *term) String() string {
 	if t.wild {
 		return t.key + ":" + t.value + "*"

@@ -12,21 +12,20 @@ func TestSetRules(t *testing.T) {
 		held  int // by the first rule
 		want  string
 	}{
-		{[]string{"a: tenant:* = 5"}, 5, "a"},                       // the same again
-		{[]string{"a:  tenant : * = 5"}, 5, "a"},                    // spaces do not count
-		{[]string{"a: tenant:* = 2"}, 5, "a"},                       // lowered: running ones go on
-		{[]string{"a: tenant:* = 8"}, 5, ""},                        // raised: room at once
-		{[]string{"a: tenant:* = 5 [shadow]"}, 5, ""},               // on trial
-		{[]string{"a: tenant:* = 50%"}, 5, ""},                      // a share of a limit not known
-		{[]string{"a: tenant:* = 5", "x: tenant:acme = 9"}, 5, "a"}, // after it: never reached
-		{[]string{"x: op:* = 9", "a: tenant:* = 5"}, 0, "a"},        // a group before it, other slots
-		{[]string{"a: tenant:* = 5", "x: op:* = 9"}, 5, "a"},        // and back
-		{[]string{"x: tenant:acme = 1", "a: tenant:* = 5"}, 0, ""},  // an exception begins at zero
-		{[]string{"a: tenant:* = 5"}, 5, "a"},                       // without it the count is there still
-		{[]string{"b: tenant:* = 5"}, 0, ""},                        // another name is another rule
-		{[]string{"a: tenant:a* = 5"}, 0, ""},                       // so is another pattern
-		{[]string{"a: tenant:* = 5"}, 0, ""},                        // removed, and so forgotten
-		{nil, 0, ""},                                                // no rules
+		{[]string{"a: tenant:* = 5"}, 5, "a"},                      // the same again
+		{[]string{"a:  tenant : * = 5"}, 5, "a"},                   // spaces do not count
+		{[]string{"a: tenant:* = 2"}, 5, "a"},                      // lowered: running ones go on
+		{[]string{"a: tenant:* = 8"}, 5, ""},                       // raised: room at once
+		{[]string{"a: tenant:* = 5 [shadow]"}, 5, ""},              // on trial
+		{[]string{"a: tenant:* = 50%"}, 5, ""},                     // a share of a limit not known
+		{[]string{"x: op:* = 9", "a: tenant:* = 5"}, 0, "a"},       // a group before it, other slots
+		{[]string{"a: tenant:* = 5", "x: op:* = 9"}, 5, "a"},       // and back
+		{[]string{"x: tenant:acme = 1", "a: tenant:* = 5"}, 0, ""}, // an exception begins at zero
+		{[]string{"a: tenant:* = 5"}, 5, "a"},                      // without it the count is there still
+		{[]string{"b: tenant:* = 5"}, 0, ""},                       // another name is another rule
+		{[]string{"a: tenant:a* = 5"}, 0, ""},                      // so is another pattern
+		{[]string{"a: tenant:* = 5"}, 0, ""},                       // removed, and so forgotten
+		{nil, 0, ""},                                               // no rules
 	} {
 		if err := c.SetRules(parsed(t, step.rules...)...); err != nil {
 			t.Fatal(err)

@@ -104,7 +104,7 @@ func TestNewFaults(t *testing.T) {
 
 	var rules []Rule
 	for _, key := range strings.Fields("a b c d e f g") {
-		rules = append(rules, Rule{Name: key, Match: key + ":*"})
+		rules = append(rules, Rule{Name: key, Match: key + ":a*"})
 	}
 	rules = append(rules, Rule{Name: "s", Match: "a:*", Shadow: true})
 	if _, err := New(append(rules, Rule{Name: "more", Match: "g:x"})...); err != nil {
@@ -112,6 +112,38 @@ func TestNewFaults(t *testing.T) {
 	}
 	_, err = New(append(rules, Rule{Name: "more", Match: "h:*"})...)
 	checkFaults(t, "9 groups", err, []string{`rule "more": match "h:*": must name the same keys as rules before it: there can be 8 sets of keys`})
+}
+
+// A rule behind one that counts all it would is refused; one behind any other is not.
+func TestRulesThatCanNeverCount(t *testing.T) {
+	for _, c := range []struct {
+		rules []string
+		idle  bool // the last
+	}{
+		{[]string{"a: tenant:* = 1", "x: tenant:acme = 1"}, true},
+		{[]string{"a: tenant:* = 1", "x: tenant: = 1"}, true},
+		{[]string{"a: tenant:* = 1", "x: tenant:free-* = 1"}, true},
+		{[]string{"a: tenant:* = 1", "x: tenant:* = 2"}, true},
+		{[]string{"a: tenant:acme = 1", "x: tenant:acme = 2"}, true},
+		{[]string{"a: tenant:*;op:* = 1", "x: op:write;tenant:acme = 1"}, true},
+		{[]string{"a: op:write;tenant:* = 1", "x: tenant:acme;op:write = 1"}, true},
+		{[]string{"o: tenant:b* = 1", "a: tenant:a* = 1 [shadow]", "x: tenant:ab = 1 [shadow]"}, true},
+
+		{[]string{"a: tenant:acme = 1", "x: tenant:* = 1"}, false},          // the exception comes first
+		{[]string{"a: tenant:a* = 1", "x: tenant:b* = 1"}, false},           // others
+		{[]string{"a: tenant:ab* = 1", "x: tenant:a* = 1"}, false},          // of more
+		{[]string{"a: tenant:a = 1", "x: tenant:a* = 1"}, false},            // likewise
+		{[]string{"a: tenant:* = 1", "x: tenant:acme;op:* = 1"}, false},     // other keys: both count
+		{[]string{"a: tenant:*;op:r = 1", "x: tenant:a;op:w = 1"}, false},   // one term of two
+		{[]string{"a: tenant:* = 1", "x: tenant:acme = 1 [shadow]"}, false}, // on trial: both count
+		{[]string{"a: tenant:* = 1 [shadow]", "x: tenant:acme = 1"}, false},
+		{[]string{"a: tenant:a;op:* = 1", "b: tenant:*;op:w = 1", "x: tenant:*;op:* = 1"}, false}, // together not all
+	} {
+		_, err := New(parsed(t, c.rules...)...)
+		if want := ` must not stand after rule "a", which counts all`; (err != nil) != c.idle || c.idle && !strings.Contains(err.Error(), `rule "x": match "`) || c.idle && !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v, want an error: %v", c.rules, err, c.idle)
+		}
+	}
 }
 
 func TestParseRuleFaults(t *testing.T) {
