@@ -127,12 +127,22 @@ func TestGuardKinds(t *testing.T) {
 	})
 }
 
+// A limit of the heap in another unit than bytes would have everything shed.
+func TestHeapLimitsAreBytes(t *testing.T) {
+	for _, kind := range []string{"heap", "heap-cut"} {
+		err := Config{Regulators: map[string]RegulatorConfig{"memory": {Kind: kind, Limit: 512}}}.Validate()
+		if err == nil || !strings.Contains(err.Error(), `regulators["memory"].limit`) || !strings.Contains(err.Error(), "4 MiB") {
+			t.Errorf("%s of 512: %v", kind, err)
+		}
+	}
+}
+
 // HeapCut refuses everybody for the replica's sake, and another limit is another guard.
 func TestHeapCutKind(t *testing.T) {
 	limited := func(bytes float64) Config {
 		return Config{Regulators: map[string]RegulatorConfig{"memory": {Kind: "heap-cut", Limit: bytes}}}
 	}
-	c := NewQuiet(t, limited(4096))
+	c := NewQuiet(t, limited(4<<20))
 	_, err := c.Admit(t.Context(), Request{Priority: NewPriority(T0, 0)})
 	wantShed(t, err, ReasonRegulator)
 	if !errors.Is(err, regulators.ErrRefused) {

@@ -15,16 +15,15 @@ import (
 // does not concern what it binds has no effect, but that By of a signal and Counts
 // of anything but a guard are errors.
 type RegulatorConfig struct {
-	// Kind names a built-in regulator of package regulators: goroutines (its Limit
-	// is how many are pressure 1), heap (Limit in bytes; 0: the process's own),
-	// cpu, gc, psi-cpu, psi-memory and psi-io (Limit is a share of the time, above
-	// 0), sched-latency (its Target is how long a goroutine may wait for a
-	// processor); and the guards bytes (Limit is how many may be in flight),
-	// heap-cut (Limit as that of heap), hot-key (Limit is the share that one key may
-	// hold while Floor or more is held in all) and rate (Limit is how much each
-	// tenant may take a second). Empty: the entry's name is that of a regulator
-	// brought in by an option. A kind that this machine cannot read is an error of
-	// New and Apply.
+	// Kind names a built-in regulator of package regulators: goroutines (its Limit is
+	// how many are pressure 1), heap (Limit in bytes, at least 4 MiB; 0: the process's
+	// own), cpu, gc, psi-cpu, psi-memory and psi-io (Limit is a share of the time,
+	// above 0), sched-latency (its Target is how long a goroutine may wait for a
+	// processor); and the guards bytes (Limit is how many may be in flight), heap-cut
+	// (Limit as that of heap), hot-key (Limit is the share that one key may hold while
+	// Floor or more is held in all) and rate (Limit is how much each tenant may take a
+	// second). Empty: the entry's name is that of a regulator brought in by an option.
+	// A kind that this machine cannot read is an error of New and Apply.
 	Kind string `json:"kind,omitempty"`
 	// Limit is what a kind measures against, in its own unit.
 	Limit float64 `json:"limit,omitempty"`

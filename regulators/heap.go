@@ -15,6 +15,10 @@ import (
 // with GOGC=25; at nine tenths it would run more than twice as often again.
 const heapShare = 0.8
 
+// minHeapLimit is what a Go heap grows to before its first collection: no program
+// keeps a lower limit, so that a smaller number is one in another unit than bytes.
+const minHeapLimit = 4 << 20
+
 type heap struct {
 	root  fs.FS   // nil: no cgroups here
 	limit float64 // 0: found at each poll
@@ -42,7 +46,7 @@ var heapMetrics = []string{
 // of limit in bytes. With a limit of 0, the default, it is the lower of GOMEMLIMIT
 // and cgroup v2's memory.max (of the process's group and of those above it), read
 // anew at each poll; where there is neither, Heap returns an error, as a number is
-// then needed.
+// then needed. So it does for a limit below 4 MiB.
 //
 // What counts as needed depends on who keeps the limit. Where Go's own memory
 // limit is no higher, the collector takes garbage away before the limit is
@@ -73,8 +77,8 @@ func heapHere(limit int64) (*heap, error) {
 }
 
 func newHeap(root fs.FS, limit int64) (*heap, error) {
-	if limit < 0 {
-		return nil, fmt.Errorf("regulators: limit of the heap is %d, must be at least 0 (0: GOMEMLIMIT or the cgroup's)", limit)
+	if limit != 0 && limit < minHeapLimit {
+		return nil, fmt.Errorf("regulators: limit of the heap is %d, must be 0 (GOMEMLIMIT or the cgroup's) or at least %d bytes, 4 MiB", limit, minHeapLimit)
 	}
 	h := &heap{root: root, limit: float64(limit)}
 	for _, name := range heapMetrics {

@@ -113,7 +113,13 @@ func TestHeapWithoutGoLimit(t *testing.T) {
 }
 
 func TestHeapErrors(t *testing.T) {
-	if s, err := Heap(-1); s != nil || err == nil || !strings.Contains(err.Error(), "limit of the heap is -1, must be at least 0") {
+	if s, err := Heap(512); s != nil || err == nil || !strings.Contains(err.Error(), "limit of the heap is 512, must be 0") { // megabytes were meant
+		t.Errorf("%v, %v", s, err)
+	}
+	if _, err := Heap(minHeapLimit); err != nil {
+		t.Error(err)
+	}
+	if s, err := Heap(-1); s != nil || err == nil || !strings.Contains(err.Error(), "limit of the heap is -1, must be 0 (GOMEMLIMIT or the cgroup's) or at least 4194304 bytes") {
 		t.Errorf("%v, %v", s, err)
 	}
 	if s, err := newHeap(tree(nil), 0); s != nil || err == nil || !strings.Contains(err.Error(), "neither GOMEMLIMIT nor a cgroup v2 limit") {

@@ -118,7 +118,7 @@ func TestHeapCutFollowsTheLimit(t *testing.T) {
 }
 
 func TestHeapCutErrors(t *testing.T) {
-	if g, err := HeapCut(-1); g != nil || err == nil || !strings.Contains(err.Error(), "limit of the heap is -1, must be at least 0") {
+	if g, err := HeapCut(-1); g != nil || err == nil || !strings.Contains(err.Error(), "limit of the heap is -1, must be 0 (GOMEMLIMIT or the cgroup's) or at least 4194304 bytes") {
 		t.Errorf("%v, %v", g, err)
 	}
 	g, err := HeapCut(1 << 40)
