@@ -86,7 +86,9 @@ type Config struct {
 	// slow or sheds. It tells a stranger how busy the replica is. An
 	// interceptor that is not made by [ServerOptions] needs
 	// [google.golang.org/grpc/orca.CallMetricsServerOption] before it, with
-	// [LoadMetrics].
+	// [LoadMetrics]. Beside ServerOptions that option is one too many: behind it a
+	// handler that records metrics of its own, which needs no more than this, would
+	// have two reports sent, of which clients believe neither.
 	LoadReports bool
 
 	// Logger hears of mistakes in the program: an invalid Config, and the first

@@ -132,6 +132,27 @@ func TestNoLoadReport(t *testing.T) {
 	}
 }
 
+// An option of orca's own before ours takes nothing away and adds no second report, of
+// which clients would believe neither; one behind ours is what the doc warns of.
+func TestOneLoadReportBesideAnotherOption(t *testing.T) {
+	ctrl := control(t, admission.Config{})
+	impl := &service{unary: func(ctx context.Context, _ *testgrpc.SimpleRequest) (*testgrpc.SimpleResponse, error) {
+		orca.CallMetricsRecorderFromContext(ctx).SetNamedMetric("of the handler", 3)
+		return &testgrpc.SimpleResponse{}, nil
+	}}
+	theirs, ours := orca.CallMetricsServerOption(nil), grpcmw.ServerOptions(ctrl, grpcmw.Config{LoadReports: true})
+	for reports, opts := range map[int][]grpc.ServerOption{1: append([]grpc.ServerOption{theirs}, ours...), 2: append(ours, theirs)} {
+		_, lis := serve(t, impl, opts...)
+		var trailer metadata.MD
+		if _, err := testgrpc.NewTestServiceClient(dial(t, lis)).UnaryCall(t.Context(), &testgrpc.SimpleRequest{}, grpc.Trailer(&trailer)); err != nil {
+			t.Fatal(err)
+		}
+		if n := len(trailer.Get(loadTrailer)); n != reports {
+			t.Errorf("%d reports, want %d", n, reports)
+		}
+	}
+}
+
 // Reports come out of band too, and their stream takes no slot.
 func TestLoadReportOutOfBand(t *testing.T) {
 	ctrl := control(t, only(pinned(1, 0)))
