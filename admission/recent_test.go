@@ -145,7 +145,9 @@ func TestSomeOfTheLastShedsAreKept(t *testing.T) {
 				t.Errorf("refusal %d is newer than the one before it", i)
 			}
 		}
-		if span := got[0].At.Sub(got[shedsKept-1].At); span < 3*time.Second {
+		// Less the time between two arrivals: the loop makes room at the moment of one of
+		// them, before it or after.
+		if span := got[0].At.Sub(got[shedsKept-1].At); span < 3*time.Second-100*time.Millisecond {
 			t.Errorf("the kept ones are of %v: at most two are taken a second", span)
 		}
 		rare := got[shedsKept]
