@@ -23,8 +23,9 @@ func TestFindingsAreTold(t *testing.T) {
 	text := f.text(peers)
 	for name, times := range map[string]int{
 		"\n| oracle |":   2 * len(shapes),                 // goodput and p99
-		"\n| none |":     2*len(shapes) + 1,               // and the step; it knows neither tiers nor tenants
-		"\n| spillway |": 2*len(shapes) + 2 + len(shapes), // and the tenants, and its tiers before each back end
+		"\n| none |":     3*len(shapes) + 1,               // and the comparison, and the step; it knows neither tiers nor tenants
+		"\n| spillway |": 3*len(shapes) + 2 + len(shapes), // and the tenants, and its tiers before each back end
+		"\nspillway, ":   len(shapes),                     // the verdicts
 	} {
 		if got := strings.Count(text, name); got != times {
 			t.Errorf("%q is in the text %d times, want %d\n%s", name, got, times, text)

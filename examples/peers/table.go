@@ -15,6 +15,7 @@ func (f *findings) text(peers []peer) string {
 		f.curveTable(&b, s.Name, peers, func(r result) string { return fmt.Sprintf("%.1f", 100*r.Goodput/capacity) })
 		b.WriteByte('\n')
 		f.curveTable(&b, s.Name, peers, func(r result) string { return fmt.Sprintf("%.0f", 1000*r.P99) })
+		f.comparison(&b, s.Name, peers)
 	}
 	fmt.Fprintf(&b, "\n## Tiers at %gx\n\nServed in %% of what each tier asked for; t0 and t1 together ask for %.0f %% of the capacity.\n\n", tiersAt, 100*tiersAt*(tierShares[0]+tierShares[1]))
 	f.tierTable(&b, peers)
