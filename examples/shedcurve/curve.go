@@ -23,7 +23,9 @@ const (
 	// the load test every point is invalid, and measuring everything three times would not mend that.
 	repeatShare = 0.16
 
-	probeRounds = 3 // of the capacity's measurement, their median counts
+	// Of the capacity's measurement, medians counting: where one core is all there is, a few clients more change
+	// little, but windows of less than a second are a tenth off.
+	probeRounds, probeWindows = 2, 7
 
 	// pointRest is what a point takes beyond its load: the last answers, the reset.
 	pointRest = 250 * time.Millisecond
@@ -77,7 +79,7 @@ func (o options) expected() time.Duration {
 	if o.target == "" {
 		points *= 2
 	}
-	const probes, start = probeRounds * 6, 6 * time.Second // levels of the capacity's measurement; trial and seeding
+	const probes, start = probeRounds*5 + probeWindows, 6 * time.Second // windows of the capacity's measurement; trial and seeding
 	own := time.Duration(0)
 	if o.scenario {
 		own = 3*tierWindows*o.window + refusalTime + time.Second // the scenario
@@ -137,7 +139,7 @@ func (c *curve) measure(ctx context.Context) error {
 func (c *curve) capacity(ctx context.Context) error {
 	c.bar.say("measuring the capacity")
 	a := c.arms[0]
-	probe := load.Probe{Mix: c.opts.mix, Rounds: probeRounds, Window: c.opts.window, Deadline: c.opts.deadline, Seed: c.opts.seed}
+	probe := load.Probe{Mix: c.opts.mix, Rounds: probeRounds, Windows: probeWindows, Window: c.opts.window, Deadline: c.opts.deadline, Seed: c.opts.seed}
 	if a.child == nil {
 		rps, err := load.Capacity(ctx, a.client, probe)
 		c.report.CapacityRPS = rps
@@ -197,7 +199,7 @@ func (c *curve) start(ctx context.Context) error {
 // prepare decides on the size of our own service and on what to ask it for.
 func (c *curve) prepare(ctx context.Context) (err error) {
 	if c.opts.sizes == (orders.Sizes{}) {
-		if c.opts.sizes, err = sizesFor(ctx, 0); err != nil {
+		if c.opts.sizes, err = sizesFor(ctx, 0, c.opts.grpc); err != nil {
 			return err
 		}
 	}

@@ -19,8 +19,9 @@
 //
 // A shared machine may be half as fast for seconds at a time, so each child runs a small fixed statement ten times a
 // second, and how long that takes is the machine's speed. The capacity is measured at one speed, the reference: the throughput
-// at any other is scaled to it. Of each load, on both arms alike, the half-seconds count in which the speed was within
-// 15 % of the reference; a load that keeps less than half of its time is repeated, and marked invalid if that does not help.
+// at any other is scaled to it, and goodput is shown as a share of the capacity at the speed that the machine had then. Of
+// each load, on both arms alike, the half-seconds count in which the speed was within 30 % of the reference; a load that keeps
+// less than half of its time is repeated, and marked invalid if that does not help.
 //
 // Each child has one core (GOMAXPROCS=1) and so has the generator. At every load the first part of the time
 // is offered and not counted: the curve shows the steady state.

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 	"text/tabwriter"
@@ -165,4 +166,10 @@ func (r *limitsReport) write(w io.Writer) error {
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
+}
+
+// middle is the median of v, the lower one of two. It sorts v.
+func middle(v []float64) float64 {
+	slices.Sort(v)
+	return v[(len(v)-1)/2]
 }

@@ -106,7 +106,7 @@ func TestHelp(t *testing.T) {
 				t.Errorf("%s does not list %s", args, command)
 			}
 		}
-		if args == "-help" && !strings.Contains(stderr.String(), "half-seconds\ncount in which the speed was within 15 %") {
+		if args == "-help" && !strings.Contains(stderr.String(), "half-seconds count in which the speed\nwas within 30 %") {
 			t.Errorf("%s does not say what counts: %q", args, stderr.String())
 		}
 	}

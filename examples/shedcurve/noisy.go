@@ -63,7 +63,7 @@ func (p noisyPair) change() float64 {
 func runNoisy(ctx context.Context, c noisyConfig, stdout, stderr io.Writer) error {
 	bar := startProgress(stderr, time.Duration(2*c.pairs)*(c.duration*7/5+pointRest)+4*time.Second)
 	defer bar.stop()
-	sizes, err := sizesFor(ctx, c.customers)
+	sizes, err := sizesFor(ctx, c.customers, false)
 	if err != nil {
 		return err
 	}
@@ -80,7 +80,7 @@ func runNoisy(ctx context.Context, c noisyConfig, stdout, stderr io.Writer) erro
 		return err
 	}
 	defer a.stop()
-	capacity, err := load.Capacity(ctx, a.client, load.Probe{Mix: quiet, Rounds: probeRounds, Window: defaultWindow, Deadline: c.deadline, Seed: c.seed})
+	capacity, err := load.Capacity(ctx, a.client, load.Probe{Mix: quiet, Rounds: probeRounds, Windows: probeWindows, Window: defaultWindow, Deadline: c.deadline, Seed: c.seed})
 	if err != nil {
 		return errors.Join(err, a.dead())
 	}

@@ -68,9 +68,10 @@ Each has its own -help.
 
 A shared machine may be half as fast for seconds at a time, so our own service runs a small fixed statement
 ten times a second, which tells the machine's speed. The capacity is measured at one speed, the reference:
-throughput at any other is scaled to it. Of each load, with and without Spillway alike, the half-seconds
-count in which the speed was within 15 % of the reference; a load that keeps less than half of its time is
-repeated, and marked invalid if that does not help.
+throughput at any other is scaled to it, and goodput is shown as a share of the capacity at the speed that the
+machine had then. Of each load, with and without Spillway alike, the half-seconds count in which the speed
+was within 30 % of the reference; a load that keeps less than half of its time is repeated, and marked
+invalid if that does not help.
 
 `
 

@@ -105,7 +105,7 @@ func serve(ctx context.Context, c serveConfig, stdin io.Reader, stdout, stderr i
 		}
 		defer os.RemoveAll(dir)
 		c.db = filepath.Join(dir, "orders.db")
-		sizes, err := sizesFor(ctx, c.customers)
+		sizes, err := sizesFor(ctx, c.customers, c.grpc)
 		if err != nil {
 			return err
 		}

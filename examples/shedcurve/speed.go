@@ -13,9 +13,9 @@ const (
 	sliceLength = 500 * time.Millisecond // shorter than the phases in which a shared machine is slow
 	mostSlices  = 100                    // of a point; a long one has longer slices
 
-	maxSpeedOff = 0.15 // of a slice's speed, from 1: farther off, and it is left out
-	leastKept   = 0.5  // of a point's time: with less of it left, the point is invalid
-	maxDrift    = 0.1  // of any slice's speed, from 1, above which the report says so
+	maxSpeedOff = 0.3 // of a slice's speed, from 1: farther off, and it is left out
+	leastKept   = 0.5 // of a point's time: with less of it left, the point is invalid
+	maxDrift    = 0.1 // of any slice's speed, from 1, above which the report says so
 )
 
 // sliceOf is how long the slices of a point are.
@@ -51,10 +51,10 @@ func (s *speedometer) keep(all load.Slices, read readings) (kept load.Result, le
 	s.least, s.most = min(s.least, slices.Min(every)), max(s.most, slices.Max(every))
 	share := kept.Duration.Seconds() / whole.Duration.Seconds()
 	if share < leastKept {
-		v := middle(every)
+		v := mean(every)
 		return whole, 0, &v, false
 	}
-	v := middle(counted)
+	v := mean(counted)
 	return kept, 1 - share, &v, true
 }
 
@@ -72,8 +72,10 @@ func (s *speedometer) note() string {
 		100*s.least, 100*s.most, s.reference.Round(time.Microsecond))
 }
 
-// middle is the median of v, the lower one of two. It sorts v.
-func middle(v []float64) float64 {
-	slices.Sort(v)
-	return v[(len(v)-1)/2]
+// mean is that of at least one number.
+func mean(v []float64) (m float64) {
+	for _, one := range v {
+		m += one / float64(len(v))
+	}
+	return m
 }

@@ -51,12 +51,12 @@ func TestKeepSlicesOfTheRightSpeed(t *testing.T) {
 		ok      bool
 	}{
 		{"steady", []float64{1, 1, 1, 1}, 0b1111, 0, 1, true},
-		{"near enough", []float64{0.86, 1.14, 1, 0.9}, 0b1111, 0, 0.9, true},
-		{"one slow", []float64{1, 0.84, 1, 1}, 0b1101, 0.25, 1, true},
-		{"one fast, one slow", []float64{1.2, 1.1, 1.1, 0.5}, 0b0110, 0.5, 1.1, true},
-		{"more than half slow", []float64{0.5, 0.6, 0.5, 1}, 0b1111, 0, 0.5, false},
+		{"near enough", []float64{0.72, 1.28, 1, 0.9}, 0b1111, 0, 0.975, true},
+		{"one slow", []float64{1, 0.69, 1, 1}, 0b1101, 0.25, 1, true},
+		{"one fast, one slow", []float64{1.4, 1.2, 1.1, 0.5}, 0b0110, 0.5, 1.15, true},
+		{"more than half slow", []float64{0.5, 0.6, 0.5, 1}, 0b1111, 0, 0.65, false},
 		{"all slow", []float64{0.5, 0.5, 0.5, 0.5}, 0b1111, 0, 0.5, false},
-		{"all fast", []float64{1.3, 1.3, 1.4, 1.3}, 0b1111, 0, 1.3, false},
+		{"all fast", []float64{1.4, 1.4, 1.6, 1.4}, 0b1111, 0, 1.45, false},
 	} {
 		s := speedometer{reference: time.Millisecond}
 		res, leftOut, speed, ok := s.keep(slicesOf(1, 2, 4, 8), readAt(tt.speeds...))

@@ -90,7 +90,7 @@ type watched struct {
 func startWatched(ctx context.Context, c watchConfig, alertsFor time.Duration) (w *watched, err error) {
 	w = &watched{cfg: c}
 	if c.sizes == (orders.Sizes{}) {
-		if c.sizes, err = sizesFor(ctx, 0); err != nil {
+		if c.sizes, err = sizesFor(ctx, 0, false); err != nil {
 			return nil, err
 		}
 	}
@@ -100,7 +100,7 @@ func startWatched(ctx context.Context, c watchConfig, alertsFor time.Duration) (
 	if w.arm, err = startArm(ctx, report.ArmOn, c.sizes); err != nil {
 		return nil, err
 	}
-	probe := load.Probe{Mix: w.mix, Rounds: 1, Window: quickWindow, Deadline: c.deadline, Seed: c.seed}
+	probe := load.Probe{Mix: w.mix, Rounds: 1, Windows: 3, Window: quickWindow, Deadline: c.deadline, Seed: c.seed}
 	if w.capacity, err = load.Capacity(ctx, w.client, probe); err == nil {
 		w.prometheus, err = monitoring.Start(ctx, monitoring.Config{Target: w.child.at.Admin, Interval: watchInterval, For: alertsFor})
 	}

@@ -26,7 +26,8 @@ var errNoCapacity = errors.New("load: capacity: the target answered no request w
 // Probe says how to measure a capacity.
 type Probe struct {
 	Mix      *Mix
-	Rounds   int           // at least one
+	Rounds   int           // of the search for the knee, at least one
+	Windows  int           // of the measurement there, at least one
 	Window   time.Duration // for which each number of clients is held, at least; its first fifth is not counted
 	Deadline time.Duration // how long a client waits
 	Seed     uint64        // of what is requested
@@ -39,8 +40,8 @@ type Probe struct {
 // Capacity measures how many requests of the mix the target answers with success per second when it is as
 // busy as it can be and not overloaded. Clients that each wait for their answer double in number, from one,
 // until throughput stops rising; that is done p.Rounds times. At the median of the numbers found throughput is
-// then measured as often again, and the median of that is returned: the highest of several short windows, by
-// which the number was found, flatters the target by a tenth. With p.Speed all that is of the throughput at
+// then measured p.Windows times, and the median of that is returned: the highest of several short windows, by
+// which the number was found, flatters the target by a tenth, and one window is off by as much. With p.Speed all that is of the throughput at
 // speed 1, so that a machine that gets slower or faster on the way is not mistaken for a knee.
 func Capacity(ctx context.Context, c *Client, p Probe) (float64, error) {
 	var knees []int
@@ -54,7 +55,7 @@ func Capacity(ctx context.Context, c *Client, p Probe) (float64, error) {
 	}
 	slices.Sort(knees)
 	var measured []float64
-	for range p.Rounds {
+	for range p.Windows {
 		rps, err := closedLoop(ctx, c, p, knees[len(knees)/2])
 		if err != nil {
 			return 0, err

@@ -22,7 +22,7 @@ func TestCapacityIsTheKnee(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			bubble(t, tt.handler, func(t *testing.T, c *Client) {
-				rps, err := Capacity(t.Context(), c, Probe{Mix: oneClass(t), Rounds: 3, Window: time.Second, Deadline: time.Second, Seed: 1})
+				rps, err := Capacity(t.Context(), c, Probe{Mix: oneClass(t), Rounds: 3, Windows: 3, Window: time.Second, Deadline: time.Second, Seed: 1})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -51,7 +51,7 @@ func shedding(n int, service time.Duration) http.HandlerFunc {
 // A target that stands still for longer than a window has a capacity all the same.
 func TestCapacityOfASlowTarget(t *testing.T) {
 	bubble(t, workers(1, 700*time.Millisecond), func(t *testing.T, c *Client) {
-		rps, err := Capacity(t.Context(), c, Probe{Mix: oneClass(t), Rounds: 1, Window: 500 * time.Millisecond, Deadline: 10 * time.Second, Seed: 1})
+		rps, err := Capacity(t.Context(), c, Probe{Mix: oneClass(t), Rounds: 1, Windows: 1, Window: 500 * time.Millisecond, Deadline: 10 * time.Second, Seed: 1})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -64,7 +64,7 @@ func TestCapacityErrors(t *testing.T) {
 		time.Sleep(time.Millisecond)
 		w.WriteHeader(http.StatusInternalServerError)
 	}, func(t *testing.T, c *Client) {
-		_, err := Capacity(t.Context(), c, Probe{Mix: oneClass(t), Rounds: 3, Window: time.Second, Deadline: time.Second, Seed: 1})
+		_, err := Capacity(t.Context(), c, Probe{Mix: oneClass(t), Rounds: 3, Windows: 3, Window: time.Second, Deadline: time.Second, Seed: 1})
 		wantErrors(t, err, "no request with success")
 	})
 	c, err := NewClient("http://service.test")
@@ -72,7 +72,7 @@ func TestCapacityErrors(t *testing.T) {
 		t.Fatal(err)
 	}
 	httpOf(c).DialContext = func(context.Context, string, string) (net.Conn, error) { return nil, syscall.ECONNREFUSED }
-	if _, err := Capacity(t.Context(), c, Probe{Mix: oneClass(t), Rounds: 3, Window: time.Minute, Deadline: time.Second, Seed: 1}); !errors.Is(err, ErrDead) {
+	if _, err := Capacity(t.Context(), c, Probe{Mix: oneClass(t), Rounds: 3, Windows: 3, Window: time.Minute, Deadline: time.Second, Seed: 1}); !errors.Is(err, ErrDead) {
 		t.Errorf("error %v, want ErrDead", err)
 	}
 }
@@ -119,7 +119,7 @@ func TestCapacityIsScaledToSpeed(t *testing.T) {
 			defer func() { <-free }()
 			time.Sleep(time.Duration(float64(10*time.Millisecond) / speed()))
 		}, func(t *testing.T, c *Client) {
-			probe := Probe{Mix: oneClass(t), Rounds: 3, Window: time.Second, Deadline: time.Second, Seed: 1}
+			probe := Probe{Mix: oneClass(t), Rounds: 3, Windows: 3, Window: time.Second, Deadline: time.Second, Seed: 1}
 			probe.Speed = func(from, to time.Time) (float64, error) {
 				if d := to.Sub(from); d != 800*time.Millisecond {
 					t.Errorf("asked for the speed during %v, want what is counted of a window", d)

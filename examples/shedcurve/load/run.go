@@ -76,15 +76,14 @@ func Run(ctx context.Context, c *Client, cfg Config) (Slices, error) {
 		sent        int64
 		wg          sync.WaitGroup
 	)
-	// Two streams of numbers, so that arrivals do not depend on how much chance a request takes to make.
-	arrivals := rand.New(rand.NewPCG(cfg.Seed, 1))
+	// Another stream of numbers than the arrivals', which so do not depend on how much chance a request takes to make.
+	arrivals := newArrivals(cfg)
 	requests := rand.New(rand.NewPCG(cfg.Seed, 2))
-	next := func() time.Duration { return time.Duration(arrivals.ExpFloat64() / cfg.Rate * float64(time.Second)) }
 
 	start := time.Now()
 	end := cfg.WarmUp + cfg.Duration
-	at := next()
-	for ; at < end; at += next() {
+	at, more := arrivals.next()
+	for ; more; at, more = arrivals.next() {
 		class, req := cfg.Mix.draw(requests)
 		if !sleepUntil(ctx, start.Add(at)) {
 			break
@@ -115,7 +114,10 @@ func Run(ctx context.Context, c *Client, cfg Config) (Slices, error) {
 		})
 	}
 	wg.Wait()
-	res := line.slices(start, min(at, end))
+	if !more {
+		at = end
+	}
+	res := line.slices(start, at)
 	if ctx.Err() != nil {
 		return res, context.Cause(ctx)
 	}

@@ -18,7 +18,8 @@ import (
 
 func ok(http.ResponseWriter, *http.Request) {}
 
-// Arrivals are a Poisson process: as many as the rate says, as far apart from each other as chance makes them.
+// Arrivals are a Poisson process given their number: as many in each slice as the rate says, as far apart from each other as
+// chance makes them.
 func TestArrivalsArePoisson(t *testing.T) {
 	var mu sync.Mutex
 	var at []time.Time
@@ -28,12 +29,19 @@ func TestArrivalsArePoisson(t *testing.T) {
 		at = append(at, time.Now())
 	}
 	bubble(t, h, func(t *testing.T, c *Client) {
-		const rate, seconds = 50, 100
-		res := mustRun(t, c, Config{Mix: oneClass(t), Rate: rate, Duration: seconds * time.Second, Deadline: time.Second, Seed: 7})
+		const rate, seconds, slice = 50, 99, 500 * time.Millisecond
+		start := time.Now()
+		res := mustRun(t, c, Config{Mix: oneClass(t), Rate: rate, Duration: seconds * time.Second, Slice: slice, Deadline: time.Second, Seed: 7})
 		if res.Good != res.Offered || len(at) != res.Offered {
 			t.Errorf("an idle service answered %d of %d, saw %d", res.Good, res.Offered, len(at))
 		}
-		near(t, "arrivals", float64(res.Offered), rate*seconds, 4/math.Sqrt(rate*seconds))
+		perSlice := make([]int, seconds*time.Second/slice)
+		for _, t := range at {
+			perSlice[t.Sub(start)/slice]++
+		}
+		if least, most := slices.Min(perSlice), slices.Max(perSlice); least != 25 || most != 25 {
+			t.Errorf("slices of half a second have %d to %d requests of %d a second", least, most, rate)
+		}
 		var sum, squares float64
 		for i := range len(at) - 1 {
 			gap := at[i+1].Sub(at[i]).Seconds()

@@ -117,7 +117,7 @@ func (r Report) headline() string {
 			if i < 0 {
 				break
 			}
-			s := fmt.Sprintf("%.0f%%", 100*a.Points[i].GoodputRPS/r.CapacityRPS)
+			s := fmt.Sprintf("%.0f%%", 100*r.Share(a.Points[i]))
 			if len(kept) == 0 {
 				s += " of it as goodput"
 			}

@@ -75,7 +75,7 @@ func (r Report) mainGrid() grid {
 			cores = strconv.FormatFloat(*p.CPUSeconds/p.DurationS, 'f', 2, 64)
 		}
 		return []string{
-			number(p.OfferedRPS), number(p.GoodputRPS), share(p.GoodputRPS, r.CapacityRPS),
+			number(p.OfferedRPS), number(p.GoodputRPS), share(p.GoodputRPS, r.capacity(p)),
 			optional(p.AdmittedP50MS), optional(p.AdmittedP99MS),
 			share(float64(p.Shed), float64(p.Offered)), share(float64(p.Failed), float64(p.Offered)),
 			goroutines, heap, cores,

@@ -112,7 +112,7 @@ func (r Report) goodputPanel() panel {
 		p.Curves = append(p.Curves, ideal(p.bounds()))
 	}
 	for i, a := range r.Arms {
-		c := a.curve(func(pt Point) (float64, bool) { return pt.GoodputRPS / r.CapacityRPS, r.CapacityRPS > 0 })
+		c := a.curve(func(pt Point) (float64, bool) { return r.Share(pt), r.CapacityRPS > 0 })
 		c.Label, c.Color = cut(a.label()), a.color(i)
 		p.Curves = append(p.Curves, c)
 	}

@@ -67,7 +67,24 @@ type Point struct {
 	// The machine's speed, where it was gauged. Slices of the point's time at which it was too far from that
 	// of the capacity's measurement are not counted, nor part of DurationS.
 	LeftOut float64  `json:"left_out"` // their share of the time, 0 to 1
-	Speed   *float64 `json:"speed"`    // median of what is counted, as a multiple of that of the capacity's measurement; nil: not gauged
+	Speed   *float64 `json:"speed"`    // mean of what is counted, as a multiple of that of the capacity's measurement; nil: not gauged
+}
+
+// capacity is what the service could do at the speed that the machine had at p, in requests/s; 0: not known.
+func (r Report) capacity(p Point) float64 {
+	if p.Speed == nil {
+		return r.CapacityRPS
+	}
+	return r.CapacityRPS * *p.Speed
+}
+
+// Share is the goodput of one of r's points as a share of the capacity at the speed that the machine had then. It is 0
+// where no capacity is known.
+func (r Report) Share(p Point) float64 {
+	if c := r.capacity(p); c > 0 {
+		return p.GoodputRPS / c
+	}
+	return 0
 }
 
 // Tally counts the requests of one tier or tenant. Those neither good nor

@@ -68,7 +68,7 @@ func (o *options) compareWith(measured report.Report) (all []difference, both re
 	}
 	for i, m := range measured.Arms {
 		for k, p := range m.Points {
-			d := difference{Arm: m.Name, X: p.X, Valid: p.Valid, Measured: p.GoodputRPS / measured.CapacityRPS}
+			d := difference{Arm: m.Name, X: p.X, Valid: p.Valid, Measured: measured.Share(p)}
 			d.Simulated = simulated[i].Points[k].GoodputRPS / s.CapacityRPS
 			d.Points = 100 * (d.Simulated - d.Measured)
 			// The simulated service may have another capacity, as that of another day.
