@@ -35,7 +35,7 @@
 //     lane's queue keeps losing, or when a signal says so (priority).
 //   - The lane gives out slots under an inflight limit that finds itself.
 //     Without a free slot the request waits, best tier first, newest first
-//     while a standing queue exists, for a third of its remaining deadline
+//     while a standing queue exists, for about a third of its remaining deadline
 //     (queue-timeout, queue-full, evicted).
 //
 // Whoever is refused gets a [*ShedError] with the reason and a hint when to

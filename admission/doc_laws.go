@@ -156,7 +156,8 @@
 // While the gate sheds part of a tier, those of it that still queue, and of worse
 // tiers, are allowed less: the share that the gate lets through, three tenths at
 // least, and enough for the queue to carry six requests. The next one comes at
-// once, and fresh. Better tiers keep all of their allowance.
+// once, and fresh. Better tiers are allowed three quarters more: the worse ones make
+// room for them.
 //
 // The queue holds 50, or four for each slot if that is more, unless
 // Queue.Capacity says otherwise. When it is full the oldest of the worst tier

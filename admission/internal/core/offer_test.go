@@ -81,7 +81,7 @@ func TestGateChangesLaw(t *testing.T) {
 	}{
 		{"ff", 0, 0.75},
 		{"pid", 0.5, 0.75},
-		{"ff", 0.45, 0.75},
+		{"ff", 0.4, 0.75},
 		{"pid", 0.5, 0.75},
 		{"off", 0, 0.7},
 	} {

@@ -31,20 +31,28 @@ func (l *Lane) allow(now time.Duration, c *Call, chance float64) (remaining, all
 		remaining = c.Deadline - now
 	}
 	allowance = l.cfg.Queue.Allow(remaining, l.queue.ModeTier(c.Tier()) == codel.LIFO, chance)
-	return remaining, time.Duration(float64(allowance) * l.worth(c.Tier(), allowance))
+	worth := time.Duration(float64(allowance) * l.worth(c.Tier(), allowance))
+	return remaining, min(worth, max(remaining, allowance))
 }
 
-// worth is the share of its allowance that a waiter of the tier is given. The
+// worth is what a waiter of the tier is given, in allowances. The
 // queue is there to carry what fluctuates, and the more of a tier the gate sheds
 // the less it matters if somebody of it is missing: the next one comes at once,
 // and fresh. At ten times its capacity a service answered with a p99 of 150 ms
 // without this and of 90 ms with it; in simulation goodput was the same, and
-// that at the tight deadline better by half a point. Better tiers than those
-// that are shed keep all of it, or they would be lost to worse ones, and a lane
-// of few requests keeps what it takes to carry some.
+// that at the tight deadline better by half a point. A lane of few requests
+// keeps what it takes to carry some.
+//
+// Better tiers than those that are shed are given more: the worse ones make room
+// for them, so what waits of them is a burst that passes. In simulation t0 and t1
+// lacked 3.0 points instead of 3.3 (4.4 instead of 4.7 in scenarios never tuned
+// on), with as much goodput and the p99 3 % higher.
 func (l *Lane) worth(tier int, allowance time.Duration) float64 {
-	if l.gate.boundary >= NumRanks || tier < l.gate.boundary/NumCohorts {
+	switch {
+	case l.gate.boundary >= NumRanks:
 		return 1
+	case tier < l.gate.boundary/NumCohorts:
+		return betterWorth
 	}
 	_, capacity := l.ratio.Rates()
 	few := leastCarried / (capacity * allowance.Seconds())
@@ -52,6 +60,7 @@ func (l *Lane) worth(tier int, allowance time.Duration) float64 {
 }
 
 const (
+	betterWorth  = 1.75 // seven twelfths of the time that a caller has left
 	leastWorth   = 0.3
 	mostWorth    = 0.5 // while the gate sheds
 	leastCarried = 6   // requests, within the allowance
