@@ -210,7 +210,8 @@ func TestOctaveBaseline(t *testing.T) {
 		want float64
 	}{
 		{"faster, though it binds", -0.5, 100, 0.15},
-		{"faster", -0.5, 10, 0.15},
+		{"faster, half used", -0.5, 60, 0.15},
+		{"faster, calm: at once, but for two standard errors", -0.5, 10, 1 - 2*math.Sqrt(0.01/50)/0.5},
 		{"slower while it binds: a queue in the back end, perhaps", 0.2, 100, 0},
 		{"slower, half used: creeps, 0.02 a second", 0.2, 60, 0.005},
 		{"slower, calm: nobody's queue", 0.2, 10, 0.05},
