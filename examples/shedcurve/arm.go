@@ -136,9 +136,13 @@ func (a arm) offer(ctx context.Context, x float64, cfg load.Config, s *speedomet
 			return p, err
 		}
 	}
-	res, leftOut, speed, steady := s.keep(all, read)
+	res, leftOut, speeds, steady := s.keep(all, read)
 	p = pointOf(x, res)
-	p.LeftOut, p.Speed, p.Valid = leftOut, speed, p.Valid && steady
+	p.LeftOut, p.Speeds, p.Valid = leftOut, speeds, p.Valid && steady
+	if len(speeds) > 0 {
+		v := mean(speeds)
+		p.Speed = &v
+	}
 	if a.child != nil {
 		after, err := a.child.usage(ctx)
 		if err != nil {

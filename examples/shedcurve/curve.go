@@ -25,7 +25,7 @@ const (
 
 	// Of the capacity's measurement, medians counting: where one core is all there is, a few clients more change
 	// little, but windows of less than a second are a tenth off.
-	probeRounds, probeWindows = 2, 7
+	probeRounds, probeWindows = 2, 5
 
 	// pointRest is what a point takes beyond its load: the last answers, the reset.
 	pointRest = 250 * time.Millisecond
@@ -79,7 +79,7 @@ func (o options) expected() time.Duration {
 	if o.target == "" {
 		points *= 2
 	}
-	const probes, start = probeRounds*5 + probeWindows, 6 * time.Second // windows of the capacity's measurement; trial and seeding
+	const probes, start = probeRounds*5 + 2*probeWindows, 6 * time.Second // windows of the capacity's measurement; trial and seeding
 	own := time.Duration(0)
 	if o.scenario {
 		own = 3*tierWindows*o.window + refusalTime + time.Second // the scenario

@@ -22,7 +22,7 @@ const scenarioFile = "shedcurve.scenario.json"
 const (
 	tierWindows    = 1           // of the capacity's measurement, for the service times of a tier
 	refusalTime    = time.Second // for what a refusal costs
-	refusalX       = 10          // multiples of capacity offered for it: where it matters, and what wakes the service up is shared by many
+	refusalX       = 40          // multiples of capacity offered for it: a service that is busy reads and answers many at a time, for half of what each takes alone
 	scenarioX      = 3.0         // multiples of capacity
 	scenarioWarmUp = 5.0         // seconds that a simulated limit has to find itself: the measured one has found it at the load before
 	scenarioTime   = 20.0        // seconds

@@ -29,19 +29,20 @@ type speedometer struct {
 }
 
 // keep merges the slices during which the machine was as fast as it should have been. If they are fewer than half,
-// the point is not to be trusted (ok is false), and all count: otherwise chance would choose what is shown.
-func (s *speedometer) keep(all load.Slices, read readings) (kept load.Result, leftOut float64, speed *float64, ok bool) {
+// the point is not to be trusted (ok is false), and all count: otherwise chance would choose what is shown. It also
+// returns the speeds of those that count, in the order of time.
+func (s *speedometer) keep(all load.Slices, read readings) (kept load.Result, leftOut float64, speeds []float64, ok bool) {
 	whole := all.Merge(nil)
 	if s.reference == 0 || len(all) == 0 {
 		return whole, 0, nil, true
 	}
-	var every, counted []float64
+	var every []float64
 	kept = all.Merge(func(one load.Slice) bool {
 		v := s.speed(one, read)
 		every = append(every, v)
 		near := math.Abs(v-1) <= maxSpeedOff
 		if near {
-			counted = append(counted, v)
+			speeds = append(speeds, v)
 		}
 		return near
 	})
@@ -51,11 +52,9 @@ func (s *speedometer) keep(all load.Slices, read readings) (kept load.Result, le
 	s.least, s.most = min(s.least, slices.Min(every)), max(s.most, slices.Max(every))
 	share := kept.Duration.Seconds() / whole.Duration.Seconds()
 	if share < leastKept {
-		v := mean(every)
-		return whole, 0, &v, false
+		return whole, 0, every, false
 	}
-	v := mean(counted)
-	return kept, 1 - share, &v, true
+	return kept, 1 - share, speeds, true
 }
 
 func (s *speedometer) speed(one load.Slice, read readings) float64 {

@@ -66,8 +66,9 @@ type Point struct {
 
 	// The machine's speed, where it was gauged. Slices of the point's time at which it was too far from that
 	// of the capacity's measurement are not counted, nor part of DurationS.
-	LeftOut float64  `json:"left_out"` // their share of the time, 0 to 1
-	Speed   *float64 `json:"speed"`    // mean of what is counted, as a multiple of that of the capacity's measurement; nil: not gauged
+	LeftOut float64   `json:"left_out"`         // their share of the time, 0 to 1
+	Speed   *float64  `json:"speed"`            // mean of what is counted, as a multiple of that of the capacity's measurement; nil: not gauged
+	Speeds  []float64 `json:"speeds,omitempty"` // of the slices that are counted, in the order of time
 }
 
 // capacity is what the service could do at the speed that the machine had at p, in requests/s; 0: not known.

@@ -62,6 +62,9 @@ func (c *checker) point(at string, p Point) {
 		c.fail(at+"left_out", p.LeftOut, "must be within 0 and 1")
 	}
 	c.optional(at+"speed", p.Speed)
+	for i, v := range p.Speeds {
+		c.number(fmt.Sprintf("%sspeeds[%d]", at, i), v)
+	}
 	c.optional(at+"admitted_p50_ms", p.AdmittedP50MS)
 	c.optional(at+"admitted_p99_ms", p.AdmittedP99MS)
 	c.optional(at+"retry_after_s.min", p.RetryAfter.Min)

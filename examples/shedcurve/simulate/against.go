@@ -69,10 +69,11 @@ func (o *options) compareWith(measured report.Report) (all []difference, both re
 	for i, m := range measured.Arms {
 		for k, p := range m.Points {
 			d := difference{Arm: m.Name, X: p.X, Valid: p.Valid, Measured: measured.Share(p)}
-			d.Simulated = simulated[i].Points[k].GoodputRPS / s.CapacityRPS
+			simulated[i].Points[k].Speed = p.Speed
+			d.Simulated = report.Report{CapacityRPS: s.CapacityRPS}.Share(simulated[i].Points[k])
 			d.Points = 100 * (d.Simulated - d.Measured)
 			// The simulated service may have another capacity, as that of another day.
-			simulated[i].Points[k].GoodputRPS = d.Simulated * measured.CapacityRPS
+			simulated[i].Points[k].GoodputRPS *= measured.CapacityRPS / s.CapacityRPS
 			all = append(all, d)
 		}
 		both.Arms = append(both.Arms, m, simulated[i])
@@ -88,7 +89,7 @@ func (o *options) simulatedArm(measured report.Arm, c contender, s sim.Scenario)
 		var p report.Point
 		goodput := 0.0
 		for k := range o.seeds {
-			r, err := c.run(o.front, atSpeed(atLoad(s, m.X).Seeded(k), m.Speed))
+			r, err := c.run(o.front, atSpeeds(atLoad(s, m.X).Seeded(k), m.Speeds))
 			if err != nil {
 				return arm, err
 			}
@@ -103,17 +104,22 @@ func (o *options) simulatedArm(measured report.Arm, c contender, s sim.Scenario)
 	return arm, nil
 }
 
-// atSpeed is s on a machine so many times faster. The load test tells how fast its machine was at
-// each load, which on a shared one is up to 15 % off.
-func atSpeed(s sim.Scenario, speed *float64) sim.Scenario {
-	if speed == nil || !(*speed > 0) {
+// sliceS is how many seconds one of the speeds of a measured point stood for.
+const sliceS = 0.5
+
+// atSpeeds is s on a machine as fast as the load test's was from one slice to the next, over and over: near its
+// capacity it is the slow moments from which a service without protection does not recover.
+func atSpeeds(s sim.Scenario, speeds []float64) sim.Scenario {
+	if len(speeds) == 0 {
 		return s
+	}
+	var points []sim.Point
+	for i := range int(s.DurationS/sliceS) + 1 {
+		points = append(points, sim.Point{(float64(i) + 0.5) * sliceS, speeds[i%len(speeds)]})
 	}
 	s.Backend = slices.Clone(s.Backend)
 	for i := range s.Backend {
-		b := &s.Backend[i]
-		b.Dist.MeanMS /= *speed
-		b.RefusalMS /= *speed
+		s.Backend[i].Speed = points
 	}
 	return s
 }
