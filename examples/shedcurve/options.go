@@ -41,7 +41,7 @@ const (
 	// quickRates and the like fit into half a minute.
 	quickRates    = "0.5,1,3,10"
 	quickDuration = time.Second
-	quickWindow   = 400 * time.Millisecond
+	quickWindow   = 350 * time.Millisecond
 	quickWarmUp   = 800 * time.Millisecond // a quarter of the duration would show little but how a limit finds itself
 
 	// defaultDeadline is some ten times what a request takes at half the capacity. Longer hides a

@@ -20,12 +20,14 @@ import (
 const scenarioFile = "shedcurve.scenario.json"
 
 const (
-	tierWindows    = 1           // of the capacity's measurement, for the service times of a tier
-	refusalTime    = time.Second // for what a refusal costs
-	refusalX       = 40          // multiples of capacity offered for it: a service that is busy reads and answers many at a time, for half of what each takes alone
-	scenarioX      = 3.0         // multiples of capacity
-	scenarioWarmUp = 5.0         // seconds that a simulated limit has to find itself: the measured one has found it at the load before
-	scenarioTime   = 20.0        // seconds
+	tierWindows = 1           // of the capacity's measurement, for the service times of a tier
+	refusalTime = time.Second // for what a refusal costs
+	// Requests offered a second for it, as multiples of the capacity but no more than the generator can: a service that is
+	// busy reads and answers many at a time, for half of what each takes alone.
+	refusalX, refusalMost = 40, 8000.0
+	scenarioX             = 3.0  // multiples of capacity
+	scenarioWarmUp        = 5.0  // seconds that a simulated limit has to find itself: the measured one has found it at the load before
+	scenarioTime          = 20.0 // seconds
 )
 
 // refuseAll is a config that lets nobody in.
@@ -143,7 +145,7 @@ func (c *curve) refusal(ctx context.Context) (float64, error) {
 	}
 	start := time.Now()
 	all, err := load.Run(ctx, client, load.Config{
-		Mix: c.opts.mix, Rate: refusalX * c.report.CapacityRPS, Duration: refusalTime, Deadline: c.opts.deadline, Seed: c.opts.seed,
+		Mix: c.opts.mix, Rate: min(refusalX*c.report.CapacityRPS, refusalMost), Duration: refusalTime, Deadline: c.opts.deadline, Seed: c.opts.seed,
 	})
 	if err != nil {
 		return 0, err
