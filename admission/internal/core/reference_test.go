@@ -162,16 +162,23 @@ func (r *reference) enqueue(c *Call, chance float64) {
 }
 
 // allowed checks how long a newcomer may wait: less than the law says only if the gate
-// sheds of his tier or better ones.
+// sheds of his tier or better ones, more only if it sheds worse ones alone.
 func (r *reference) allowed(c *Call, chance float64) {
 	remaining := r.lane.patience()
 	if c.Deadline > 0 {
 		remaining = c.Deadline - r.lane.now
 	}
 	lawful := r.lane.cfg.Queue.Allow(remaining, r.standing(c.Tier(), r.touched), chance)
-	got, shed := c.item.Allowance, c.Tier() >= r.lane.gate.boundary/NumCohorts
-	if got > lawful || got < time.Duration(leastWorth*float64(lawful)) || got != lawful && !shed {
-		r.t.Fatalf("tier %d may wait for %v of %v, while the gate sheds from %d on", c.Tier(), got, lawful, r.lane.gate.boundary)
+	least, most, boundary := lawful, lawful, r.lane.gate.boundary
+	switch {
+	case c.Tier() >= boundary/NumCohorts:
+		least = time.Duration(leastWorth * float64(lawful))
+	case boundary < NumRanks:
+		least = min(time.Duration(betterWorth*float64(lawful)), max(remaining, lawful))
+		most = least
+	}
+	if got := c.item.Allowance; got < least || got > most {
+		r.t.Fatalf("tier %d may wait for %v, must be %v to %v: the law says %v, the gate sheds from %d on", c.Tier(), got, least, most, lawful, boundary)
 	}
 }
 
