@@ -29,6 +29,13 @@
 // When a lane probes, the others that can do so at the same time ([pid.Joiner]):
 // lanes may share a processor, and one that measures alone measures the others.
 //
+// Where the limit binds steadily, and a few thousand requests can be counted, a trial asks
+// whether fewer slots would serve as much: the limit is moved to where a tolerance
+// of 1.25 times the baseline would have it. If throughput falls by less than 3 %, that
+// tolerance stays: the rest only waited inside the back end. The other one is tried
+// again after 30 s of binding, then after twice as long, up to 8 minutes; a probe that finds another
+// baseline brings the wide tolerance back.
+//
 // Overload counts against the limit: outcome [Overload], which is a deadline
 // exceeded or, over HTTP, a 503 or 504, and every request still running when its
 // deadline passes. When it outweighs success (eight such requests at least, three
@@ -70,6 +77,10 @@
 //   - "probe: elastic, the back end became slower": likewise, but throughput fell
 //     with the limit: what was measured is the baseline.
 //   - "probe: failed, half the limit kept": more overload than success.
+//   - "trial: does another limit serve as much?": for some seconds.
+//   - "trial: the smaller limit serves as much": it is kept.
+//   - "trial: the larger limit serves more": that one is kept.
+//   - "trial: nothing learned": the limit ceased to bind, or something failed.
 //   - "probe: nothing learned": too few came out, or they met as many others as
 //     before.
 //

@@ -31,6 +31,7 @@ func (o *Octave) retreat(now time.Duration, u Usage) {
 		o.state.Why = "rest: failing at the floor"
 	}
 	o.setLn(o.lnL - 0.5*o.win.failed())
+	o.trial.abort()
 	o.probe.excess, o.cut, o.grow = 0, 0, false
 	o.limit = o.round()
 	o.win.reset(now, u)

@@ -40,6 +40,7 @@ type Octave struct {
 	cut     float64 // cuts since the last growth, in ln
 
 	probe probe
+	trial trial
 	rest  rest
 	state LimitState
 }
@@ -68,6 +69,7 @@ func NewOctave(cfg LimitConfig) (*Octave, error) {
 	}
 	o := &Octave{cfg: cfg, ctl: ctl, limit: cfg.Initial, last: -1}
 	o.probe.gap, o.probe.next, o.probe.last = probeGapMin, 1, math.Inf(-1)
+	o.trial.reset()
 	o.setLn(math.Log(float64(cfg.Initial)))
 	o.state.Why = "start"
 	return o, nil
@@ -163,6 +165,10 @@ func (o *Octave) abandon(now time.Duration, u Usage) {
 		o.probe.on, o.probe.settling = false, false
 		o.limit = o.round()
 	}
+	if o.trial.on {
+		o.limit = o.round()
+	}
+	o.trial.abort()
 	o.grow, o.prev = false, measured{}
 	o.win.reset(now, u)
 }
@@ -193,6 +199,10 @@ func (o *Octave) closeWindow(now time.Duration, u Usage, el float64) {
 		o.mean = mean
 	}
 	o.mean += 0.3 * (mean - o.mean)
+	if o.trial.on {
+		o.tickTrial(now, u, w)
+		return
+	}
 	if w.vague(o.limit) {
 		o.state.Why = "hold: calm, and too few samples for how they differ"
 		o.grow = false
@@ -212,7 +222,8 @@ func (o *Octave) closeWindow(now time.Duration, u Usage, el float64) {
 	o.learn(w)
 
 	g := w.y - o.base
-	tau := tolerance(u.Deadline, o.base)
+	wide := tolerance(u.Deadline, o.base)
+	tau := o.trial.tolerance(g, wide)
 	d := o.step(w, g, tau)
 	o.grow = w.binding && w.losing && d > 0 && g < 0.25
 	o.headroom(el)
@@ -220,6 +231,10 @@ func (o *Octave) closeWindow(now time.Duration, u Usage, el float64) {
 
 	if o.wantsProbe(now, w, g, tau, d) {
 		o.startProbe(now, u, o.prev)
+		return
+	}
+	if o.trial.look(w, o.limit, g-tau) && wide-tauNarrow > trialLeast {
+		o.startTrial(now, u, wide)
 		return
 	}
 	o.limit = o.round()
@@ -297,8 +312,10 @@ func (o *Octave) step(w measured, g, tau float64) float64 {
 
 func (o *Octave) floor() float64 { return math.Log(float64(o.cfg.Min)) }
 
-func (o *Octave) round() int {
-	return min(max(int(math.Round(math.Exp(o.lnL))), o.cfg.Min), o.cfg.Max)
+func (o *Octave) round() int { return o.rounded(o.lnL) }
+
+func (o *Octave) rounded(lnL float64) int {
+	return min(max(int(math.Round(math.Exp(lnL))), o.cfg.Min), o.cfg.Max)
 }
 
 // setLn moves the regulator's output from outside its law.

@@ -81,6 +81,7 @@ func (o *Octave) Join(now time.Duration, u Usage) {
 func (o *Octave) startProbe(now time.Duration, u Usage, ref measured) {
 	o.probe.on, o.probe.settling = true, true
 	o.probe.ref, o.prev = ref, measured{}
+	o.trial.abort()
 	o.probe.settle = min(2*ref.mean, probeSettleMax)
 	o.probe.from = now + seconds(o.probe.settle)
 	o.limit = max(o.cfg.Min, o.limit/2)
@@ -182,6 +183,7 @@ func (o *Octave) judgeProbe(w measured, dx float64) {
 	}
 	if math.Abs(o.base-old) > 0.2 {
 		p.gap = probeGapMin
+		o.trial.reset()
 	} else {
 		p.gap = min(2*p.gap, probeGapMax)
 	}

@@ -108,8 +108,13 @@ func (m measured) after(old measured) measured {
 	if old.n == 0 || !old.binding || !m.binding || math.Abs(m.x-old.x) > sameLimit {
 		return m
 	}
-	n, el := olderWeight*old.n, olderWeight*old.el
-	m.done += olderWeight * old.done
+	return m.pooled(old, olderWeight)
+}
+
+// pooled is m together with old, whose requests have so much weight.
+func (m measured) pooled(old measured, weight float64) measured {
+	n, el := weight*old.n, weight*old.el
+	m.done += weight * old.done
 	a, b := m.n/(m.n+n), n/(m.n+n)
 	dy := m.y - old.y
 	m.v = a*m.v + b*old.v + a*b*dy*dy

@@ -1,0 +1,91 @@
+package pid_test
+
+import (
+	"math"
+	"testing"
+	"time"
+
+	"github.com/spillway-go/spillway/pid"
+)
+
+// soft is a back end whose throughput grows as the root of what runs in it: every
+// slot more is worth something, and every request slower for it.
+func soft(limit int) flow {
+	x := float64(limit)
+	return full(200*math.Sqrt(x), time.Duration(math.Sqrt(x)/200*1e9))(limit)
+}
+
+// crowded is a back end of 16 servers that more than 24 requests slow down.
+func crowded(limit int) flow {
+	x := float64(limit)
+	rate := min(x, 16) / 0.02 / (1 + 0.02*max(0, x-24))
+	return full(rate, time.Duration(x/rate*1e9))(limit)
+}
+
+// trials counts the law's decisions within d, repeated ones once.
+func (l *lane) trials(d time.Duration, backend func(int) flow) (whys map[string]int) {
+	whys = map[string]int{}
+	last := ""
+	for end := l.now + d; l.now < end; {
+		l.runAs(l.step, backend)
+		if why := l.state().Why; why != last {
+			whys[why]++
+			last = why
+		}
+	}
+	return whys
+}
+
+const (
+	asMuch = "trial: the smaller limit serves as much"
+	more   = "trial: the larger limit serves more"
+)
+
+// A back end that gains nothing beyond a knee is held just above it, and one
+// that gains from every slot keeps the whole tolerance.
+func TestTrialOfAKnee(t *testing.T) {
+	for name, tc := range map[string]struct {
+		backend  func(int) flow
+		why      string
+		from, to int
+	}{
+		"servers": {servers(16, 20*ms), asMuch, 17, 22},
+		"crowded": {crowded, asMuch, 17, 22},
+	} {
+		l := newLane(t, pid.LimitConfig{})
+		l.use.Deadline = 250 * ms
+		whys := l.trials(25*time.Second, tc.backend)
+		if whys[tc.why] == 0 {
+			t.Errorf("%s: in 25 s no %q: %v", name, tc.why, whys)
+		}
+		l.limitIs(name, tc.from, tc.to)
+	}
+}
+
+func TestTrialOfASoftBackEnd(t *testing.T) {
+	l := newLane(t, pid.LimitConfig{})
+	l.use.Deadline = 250 * ms
+	whys := l.trials(25*time.Second, soft)
+	if whys[more] == 0 || whys[asMuch] > 0 {
+		t.Errorf("trials ended %v, want %q only", whys, more)
+	}
+	before := l.law.Limit()
+	// After a verdict for the narrow tolerance too: the back end has changed.
+	l = newLane(t, pid.LimitConfig{})
+	l.use.Deadline = 250 * ms
+	l.trials(25*time.Second, crowded)
+	l.trials(90*time.Second, soft)
+	l.limitIs("a back end that became soft", before*2/3, before*3/2)
+}
+
+// A lane that is not asked for more than it can do is not tried: what it serves
+// says nothing about its limit.
+func TestNoTrialWithoutDemand(t *testing.T) {
+	l := newLane(t, pid.LimitConfig{Initial: 40})
+	l.use.Deadline = 250 * ms
+	f := servers(16, 20*ms)(20)
+	f.rate, f.busy = 600, 20
+	if whys := l.trials(30*time.Second, func(int) flow { return f }); whys["trial: does another limit serve as much?"] > 0 {
+		t.Errorf("tried: %v", whys)
+	}
+}
