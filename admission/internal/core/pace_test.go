@@ -1,6 +1,7 @@
 package core
 
 import (
+	"cmp"
 	"container/heap"
 	"math"
 	"math/rand/v2"
@@ -15,9 +16,10 @@ type witness struct {
 	samples, successes, overloads int
 	service                       time.Duration
 	area                          float64
+	limit                         int // 0: 100
 }
 
-func (*witness) Limit() int { return 100 }
+func (w *witness) Limit() int { return cmp.Or(w.limit, 100) }
 
 func (w *witness) Observe(s pid.Sample) {
 	w.samples++

@@ -84,10 +84,19 @@ func (l *Lane) due(c *Call) time.Duration {
 
 // overdue shows the limit's law those whose deadline passed while they run, as
 // overload: when a back end stalls nothing comes out, and a law that only saw
-// what comes out would see nothing.
+// what comes out would see nothing. While something does, it is shown the timed ones
+// alone, as of those that come out: all would count for many times as much.
 func (l *Lane) overdue() {
+	stalled := l.tick.lastDone < l.tick.at
 	for c := l.runs; c != nil; c = c.run.next {
-		if due := l.due(c); due > 0 && l.now > due && !c.late && !c.Stream {
+		if c.Untimed && !stalled {
+			continue
+		}
+		due := l.due(c)
+		if c.Untimed && c.Deadline == 0 && due > 0 {
+			due += TickPeriod // the call may be so much younger than it seems
+		}
+		if due > 0 && l.now > due && !c.late && !c.Stream {
 			c.late = true
 			l.limit.Observe(pid.Sample{Service: l.now - c.Started, Inflight: c.inflight, Overload: true})
 		}
