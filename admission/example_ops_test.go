@@ -128,3 +128,26 @@ func ExampleParsePriority() {
 	// t1 37 <nil>
 	// admission: priority "urgent": want "t0" to "t5", optionally followed by a cohort "/0" to "/127"
 }
+
+// TryAdmit never waits: who finds no free slot is told at once.
+func ExampleController_TryAdmit() {
+	ctrl, err := admission.New(admission.Config{
+		Lanes: map[string]admission.LaneConfig{"default": {Limit: admission.LimitConfig{Fixed: 1}}},
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer ctrl.Close()
+
+	ticket, err := ctrl.TryAdmit(context.Background(), admission.Request{})
+	fmt.Println(err)
+	_, err = ctrl.TryAdmit(context.Background(), admission.Request{})
+	var shed *admission.ShedError
+	if errors.As(err, &shed) {
+		fmt.Println(shed.Reason, shed.RetryAfter > 0)
+	}
+	ticket.Release(admission.Success)
+	// Output:
+	// <nil>
+	// limit true
+}

@@ -1,6 +1,7 @@
 package debug_test
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -8,6 +9,7 @@ import (
 
 	"github.com/spillway-go/spillway/admission"
 	"github.com/spillway-go/spillway/admission/debug"
+	"github.com/spillway-go/spillway/scorecard"
 )
 
 func ExampleHandler() {
@@ -26,4 +28,28 @@ func ExampleHandler() {
 	summary, _, _ = strings.Cut(summary, "\n")
 	fmt.Println(summary)
 	// Output: OK: Nothing is shed: no requests come.
+}
+
+// Whoever may see the page need not see who the tenants are.
+func ExampleWithRedactor() {
+	ctrl, err := admission.New(admission.Config{Scorecard: admission.ScorecardConfig{Rules: []scorecard.Rule{
+		{Name: "tenants", Match: "tenant:*", Cap: scorecard.Cap{N: 10}},
+	}}})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer ctrl.Close()
+	ticket, err := ctrl.Admit(context.Background(), admission.Request{Tenant: "acme"})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer ticket.Release(admission.Success)
+	page := debug.Handler(ctrl, debug.WithRedactor(func(string) string { return "customer" }))
+
+	w := httptest.NewRecorder()
+	page.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/?format=text", nil))
+	fmt.Println(strings.Contains(w.Body.String(), "acme"), strings.Contains(w.Body.String(), "customer"))
+	// Output: false true
 }
