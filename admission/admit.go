@@ -184,6 +184,9 @@ func (c *Controller) arrive(ctx context.Context, a *ask, r *Request, wait bool) 
 		values[0], values[1], values[2], values[3], values[4] = r.Tenant, r.Caller, r.Op, l.name, tierNames[a.rank/NumCohorts]
 		if full := c.card.AcquireLocked(requestForm, values[:], &e.hold); full != nil {
 			k.Refuse(a.rank, ReasonTenantCap, false)
+			if full.Cap.Share > 0 {
+				k.Short()
+			}
 			return c.shedLocked(ctx, a, r, e, ReasonTenantCap, full)
 		}
 	}

@@ -11,7 +11,7 @@
 // times, if that is longer), or of 8 requests in 5 s; while it grows under losses
 // 100 ms or 1.2 service times will do. A window raises the limit by at most 65 %,
 // and only if it binds: nine tenths of the slots were taken, or half of them and
-// an arrival found none. It lowers it by at most 26 %, and only if half of the
+// an arrival found none, or was over a rule's share of them. It lowers it by at most 26 %, and only if half of the
 // slots were taken. Without requests the limit never moves. One that is hardly
 // used falls to five times the most that was used of late, and not below
 // LimitConfig.Initial for that.

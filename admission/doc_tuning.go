@@ -47,6 +47,11 @@
 //	scorecard: {rules: [{name: each tenant, match: "tenant:*", cap: 50%, under_pressure: 10%}]}
 //	scorecard: {rules: [{name: each tenant, match: "tenant:*", cap: 10%, mode: shadow}]}
 //
+// With a cap in per cent look at the limit too: one tenant alone, who may have half of it or less,
+// never makes it bind, so that it stays where it began. Let it begin higher:
+//
+//	lanes: {default: {limit: {initial: 64}}}
+//
 // Reason keyed, with a guard of kind rate: it knows no idle. Raise it, or use a cap.
 //
 //	regulators: {rate: {kind: rate, limit: 400, by: tenant}}

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/spillway-go/spillway/admission/internal/core"
+	"github.com/spillway-go/spillway/scorecard"
 )
 
 // shedLocked ends the way of a request that is shed at the lane's door, and unlocks.
@@ -63,6 +64,9 @@ func (c *Controller) refusedLocked(ctx context.Context, a *ask, r *Request, shed
 	l, ghost := a.lane, a.ghost
 	t := Ticket{}
 	l.mu.core.Refuse(a.rank, shed.Reason, ghost)
+	if full, ok := cause.(*scorecard.CapError); ok && full.Cap.Share > 0 {
+		l.mu.core.Short()
+	}
 	if ghost {
 		e := a.e
 		if e == nil {

@@ -18,6 +18,11 @@ type Cap struct {
 	// Share, when above 0, is the part of the lane's limit, up to 1. It is
 	// rounded to whole requests, and never to fewer than one. While the limit
 	// of a lane is not known, the share is not enforced there.
+	//
+	// A limit that finds itself grows while at least half of it is used. Where one
+	// tenant may be alone, a share of half or less holds the limit where it begins,
+	// and the tenant at that share of it: give such a lane an Initial, or a Min, of
+	// which the share is enough, or the rule a number.
 	Share float64
 }
 

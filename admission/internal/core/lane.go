@@ -135,6 +135,11 @@ func (l *Lane) Refuse(rank int, why Reason, ghost bool) {
 	l.refused(rank/NumCohorts, why, ghost)
 }
 
+// Short counts an arrival that Refuse has counted as one that found no slot: it was
+// over a share of the limit, of which a larger limit has more. Without it callers who
+// all are at their shares would hold the limit where it began.
+func (l *Lane) Short() { l.tick.blocked++ }
+
 // Gone counts an arrival whose caller had left before it came to the gate.
 func (l *Lane) Gone(rank int) {
 	l.count.Tiers[rank/NumCohorts].Arrived++
