@@ -133,14 +133,13 @@ func show(from prometheus.Gatherer) error {
 		for _, m := range f.Metric {
 			switch f.GetName() {
 			case "admission_demand", "admission_limit", "admission_inflight", "admission_shed_ratio":
-				fmt.Printf("%s %.2f  ", f.GetName(), m.GetGauge().GetValue())
+				fmt.Printf("%s %.2f\n", f.GetName(), m.GetGauge().GetValue())
 			case "admission_requests_total":
 				if n := m.GetCounter().GetValue(); n > 0 {
-					fmt.Printf("\n  %v %.0f", m.GetLabel(), n)
+					fmt.Printf("  %v %.0f\n", m.GetLabel(), n)
 				}
 			}
 		}
 	}
-	fmt.Println()
 	return nil
 }
