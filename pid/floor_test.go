@@ -29,3 +29,16 @@ func TestOctaveLeavesItsFloorWhenTheBackEndIsMerelySlower(t *testing.T) {
 		}
 	}
 }
+
+// The same whenever it becomes slower, also soon after probes that found nothing new.
+func TestOctaveProbesBeforeItIsAtItsFloor(t *testing.T) {
+	for after := 20 * time.Second; after < 60*time.Second; after += time.Second {
+		l := newLane(t, pid.LimitConfig{})
+		l.use.Deadline = 2 * time.Second
+		l.runAs(after, servers(40, 20*ms))
+		l.runAs(20*time.Second, servers(40, 200*ms))
+		if got := l.law.Limit(); got < 20 {
+			t.Errorf("20 s after the back end became slower, %v after the start, the limit is %d of 40 servers (%+v)", after, got, l.state())
+		}
+	}
+}

@@ -26,6 +26,11 @@ const (
 	probeGapMin = 3
 	probeGapMax = 30
 
+	// Cuts, in ln, after which an emergency waits for no gap: at the floor no probe
+	// can be any more. A back end that became ten times slower soon after a probe
+	// that had found nothing new was held at one slot for minutes.
+	probeCut = 1
+
 	probeTimed = 30 // requests, from which on their times count
 	minJoined  = 8  // requests, to measure something when another lane does
 
@@ -53,7 +58,7 @@ func (o *Octave) wantsProbe(now time.Duration, w measured, g, tau, d float64) bo
 	case d > 0:
 		o.cut = 0
 	}
-	stale := (p.excess >= 3 || o.cut > 0.4) && now.Seconds()-p.last >= p.gap
+	stale := (p.excess >= 3 || o.cut > 0.4) && now.Seconds()-p.last >= p.gap || o.cut > probeCut
 	return w.binding && o.limit > o.cfg.Min && (p.bound >= p.next || stale)
 }
 
