@@ -34,7 +34,7 @@ var arrows = map[string]struct {
 }{
 	"codel":             {nil, "a leaf: a data structure that is of use by itself"},
 	"pid":               {nil, "a leaf: arithmetic that is of use by itself"},
-	"scorecard":         {nil, "a leaf: controllers may share a card, so it knows none of them"},
+	"scorecard":         {[]string{"internal/spin"}, "a leaf: controllers may share a card, so it knows none of them"},
 	"regulators":        {[]string{"golang.org/x/time/rate"}, "a leaf: its rate guard is x/time's limiter"},
 	"regulators/promql": {[]string{"regulators", "github.com/prometheus/client_golang/api", "github.com/prometheus/common/model"}, "alone: only who queries a server links its client"},
 
@@ -48,6 +48,7 @@ var arrows = map[string]struct {
 	"admission/promadmission":  {with(surface, "admission/internal/facts", "github.com/prometheus/client_golang/prometheus", "github.com/prometheus/client_model/go"), "reads a controller's statistics"},
 	"admission/oteladmission":  {with(surface, "admission/internal/facts", "go.opentelemetry.io/otel"), "only the API: which SDK is its user's choice"},
 	"admission/debug":          {surface, "a page about a controller needs only the controller"},
+	"internal/spin":            {nil, "a lock"},
 	"internal/admissiontest":   {surface, "what tests of several packages share of the controller's"},
 	"httpmw":                   {with(surface, "github.com/felixge/httpsnoop"), "wraps a ResponseWriter and keeps its optional interfaces"},
 	"grpcmw":                   {with(surface, "google.golang.org/grpc", "google.golang.org/genproto/googleapis/rpc", "google.golang.org/protobuf"), "interceptors, with error details"},

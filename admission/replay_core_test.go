@@ -2,11 +2,11 @@ package admission
 
 import (
 	"container/heap"
-	"sync"
 	"testing"
 	"time"
 
 	"github.com/spillway-go/spillway/admission/internal/core"
+	"github.com/spillway-go/spillway/scorecard"
 )
 
 // replayInCore drives the core by the clock and events of the simulator's
@@ -50,7 +50,7 @@ func (p *replayInCore) run(t *testing.T, cfg Config, stream []replayed, end time
 	if err != nil {
 		t.Fatal(err)
 	}
-	p.lane.mu.Mutex = new(sync.Mutex)
+	p.lane.mu.card = &scorecard.Card{}
 	p.lane.name, p.lane.mu.core, p.requests = defaultLane, k, map[*core.Call]*replayed{}
 	for i := range stream {
 		p.later(stream[i].at, func(now time.Duration) { p.arrive(now, &stream[i]) })

@@ -1,8 +1,9 @@
 package scorecard
 
 import (
-	"sync"
 	"time"
+
+	"github.com/spillway-go/spillway/internal/spin"
 )
 
 // A Card counts inflight requests by rules. It is safe for concurrent use, no
@@ -11,7 +12,7 @@ import (
 // be copied after first use.
 type Card struct {
 	mu struct {
-		sync.Mutex
+		spin.Mutex
 		program
 		table
 		memo

@@ -1,7 +1,5 @@
 package scorecard
 
-import "sync"
-
 // A Form is the keys that the tags of many requests have, always in the same order:
 // what follows from them alone is found once, and not for each request. It does not
 // change; make it with [NewForm].
@@ -31,11 +29,14 @@ func (m *memo) shapeOfForm(p *program, f *Form, values []string) int {
 	return i
 }
 
-// Mutex is the Card's lock. An owner who locks for each request in any case can keep
-// his own state under this lock and call AcquireLocked and ReleaseLocked, which saves
-// a locking each. While he holds it he must call nothing else of the Card but what
-// ends in Locked.
-func (c *Card) Mutex() *sync.Mutex { return &c.mu.Mutex }
+// Lock locks the Card until Unlock. An owner who locks for each request in any case can
+// keep his own state under this lock and call AcquireLocked and ReleaseLocked, which
+// saves a locking each. While he holds it he must call nothing else of the Card but
+// what ends in Locked. It blocks while somebody else has the lock.
+func (c *Card) Lock() { c.mu.Lock() }
+
+// Unlock ends what Lock began.
+func (c *Card) Unlock() { c.mu.Unlock() }
 
 // AcquireLocked is [Card.Acquire] for tags of these values, one for each of f's keys.
 // It fills in h, which must hold nothing, and returns the refusal, if any.

@@ -136,8 +136,8 @@ func (m *model) ask(tags []Tag) (Hold, error) {
 	}
 	for _, f := range forms {
 		if slices.Equal(f.keys, keys) {
-			m.card.Mutex().Lock()
-			defer m.card.Mutex().Unlock()
+			m.card.Lock()
+			defer m.card.Unlock()
 			var h Hold
 			if why := m.card.AcquireLocked(f, values, &h); why != nil {
 				return h, why
@@ -156,9 +156,9 @@ func (m *model) release() {
 	if h := &m.out[i].hold; m.rand.IntN(2) == 0 {
 		h.Release()
 	} else {
-		m.card.Mutex().Lock()
+		m.card.Lock()
 		h.ReleaseLocked()
-		m.card.Mutex().Unlock()
+		m.card.Unlock()
 	}
 	m.want.release(m.out[i].taken)
 	m.out[i] = m.out[len(m.out)-1]
