@@ -127,6 +127,7 @@ func watched(t *testing.T, path string, ctrl *admission.Controller, opts ...Opti
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
+	ctrl.RefuseConfig(errors.New("none was read so far")) // so that the first is applied in any case
 	go func() { ended <- Watch(ctx, path, ctrl, append([]Option{Poll(time.Hour)}, opts...)...) }()
 	soon(t, "the file is read at the start", func() bool { return ctrl.Stats().Config.Version == 2 })
 	t.Cleanup(func() {

@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"os"
 	"os/signal"
+	"reflect"
 	"slices"
 	"syscall"
 	"time"
@@ -43,7 +44,8 @@ func Poll(every time.Duration) Option { return func(s *settings) { s.watch.poll 
 //	go configfile.Watch(ctx, path, ctrl)
 //
 // With the [Env] that Load had, if it had one, the same variables override every
-// version of the file. It reads the file at once, in case it has changed since [Load], and then within a
+// version of the file. It reads the file at once, in case it says something else than
+// what is in force, as one that has changed since [Load] does, and then within a
 // second of each change: rewritten, replaced by a rename, deleted and made anew, or
 // reached by a symbolic link that points elsewhere, as the files of a Kubernetes
 // ConfigMap are. (One mounted with subPath never changes.) Where the system tells
@@ -164,13 +166,23 @@ func (w *watcher) look(inAnyCase bool) error {
 	if sum == w.seen && !inAnyCase {
 		return nil
 	}
+	first := w.seen == [sha256.Size]byte{}
 	w.seen = sum
 	cfg, err := parse(w.path, data, w.settings)
 	if err != nil {
 		w.ctrl.RefuseConfig(err)
 		return nil
 	}
+	if first && !inAnyCase && w.inForce(cfg) {
+		return nil
+	}
 	return w.ctrl.Apply(cfg)
+}
+
+// inForce reports whether nothing would change by applying the config.
+func (w *watcher) inForce(cfg admission.Config) bool {
+	s := w.ctrl.Stats()
+	return s.Config.Err == nil && !s.Closed && reflect.DeepEqual(cfg.WithDefaults(), w.ctrl.Config())
 }
 
 // follow watches the folders in which a change of the file can show: those of the name,

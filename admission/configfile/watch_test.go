@@ -226,6 +226,24 @@ func looker(t *testing.T, path string, ctrl *admission.Controller) (look func())
 	}
 }
 
+// At the start nothing is applied where the file says what is in force, and else it is.
+func TestStartAppliesOnlyAChange(t *testing.T) {
+	path := tempFile(t, capOf(20))
+	for n, applied := range map[int]uint64{20: 0, 21: 1} {
+		ctrl := control(t, tempFile(t, capOf(20)))
+		write(t, path, capOf(n))
+		looker(t, path, ctrl)()
+		if s := ctrl.Stats().Config; s.Version != 1+applied || capNow(ctrl) != n {
+			t.Errorf("cap %d: %d configs applied, the cap is %d", n, s.Version-1, capNow(ctrl))
+		}
+		ctrl.RefuseConfig(errors.New("unreadable"))
+		looker(t, path, ctrl)()
+		if s := ctrl.Stats().Config; s.Version != 2+applied || s.Err != nil {
+			t.Errorf("cap %d: after a refusal %d configs applied, %v", n, s.Version-1, s.Err)
+		}
+	}
+}
+
 // A thousand changed configs under load: nothing is lost, and nothing is left of them.
 func TestAThousandReloads(t *testing.T) {
 	path := tempFile(t, capOf(20))
