@@ -126,12 +126,7 @@ func (c *Controller) apply(cfg Config) error {
 	for name, lc := range cfg.Lanes {
 		l := p.lanes[name]
 		l.lax.Store(uint32(max(cfg.Mode, lc.Mode)))
-		l.mu.Lock()
-		err := l.mu.core.Reconfigure(lc.core(), c.opts.limits[name])
-		l.mu.asleep, l.mu.wake = false, 0
-		l.mu.limit = l.mu.core.Limit()
-		c.card.SetLimitLocked(name, l.mu.limit)
-		l.mu.Unlock()
+		err := c.reconfigure(l, lc)
 		if err != nil { // cannot be: the config was validated
 			return fmt.Errorf("admission: lane %q: %w", name, err)
 		}
@@ -151,6 +146,16 @@ func (c *Controller) apply(cfg Config) error {
 	}
 	c.wake()
 	return nil
+}
+
+func (c *Controller) reconfigure(l *lane, lc LaneConfig) error {
+	l.mu.Lock()
+	defer l.mu.Unlock() // also when a Limit of the user's panics
+	err := l.mu.core.Reconfigure(lc.core(), c.opts.limits[l.name])
+	l.mu.asleep, l.mu.wake = false, 0
+	l.mu.limit = l.mu.core.Limit()
+	c.card.SetLimitLocked(l.name, l.mu.limit)
+	return err
 }
 
 // Config is the config in force, with defaults filled in. It must not be

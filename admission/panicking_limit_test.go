@@ -2,7 +2,10 @@ package admission
 
 import (
 	"context"
+	"runtime"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/spillway-go/spillway/pid"
@@ -47,4 +50,44 @@ func TestPanickingLimitLeavesTheLaneUsable(t *testing.T) {
 	case <-time.After(time.Minute):
 		t.Error("the lane is locked for ever")
 	}
+}
+
+type panicsInLimit struct {
+	panickyLimit
+	now bool
+}
+
+func (l *panicsInLimit) Limit() int {
+	if l.now {
+		l.now = false
+		panic("limit")
+	}
+	return 2
+}
+
+// Nor must one that panics when a config is put into force.
+func TestPanickingLimitInApply(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := new(panicsInLimit)
+		c := NewQuiet(t, Config{}, WithLimit("", l))
+		synctest.Wait()
+		func() {
+			defer func() {
+				if recover() == nil {
+					t.Error("Apply did not panic")
+				}
+			}()
+			l.now = true
+			_ = c.Apply(Config{})
+		}()
+		var free atomic.Bool
+		go func() { c.Stats(); free.Store(true) }()
+		for i := 0; i < 1_000_000 && !free.Load(); i++ {
+			runtime.Gosched() // who waits for a lock keeps the bubble's time from going on
+		}
+		if !free.Load() {
+			t.Error("the lane is locked for ever")
+			c.lane().mu.Unlock()
+		}
+	})
 }
