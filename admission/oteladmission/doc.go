@@ -63,8 +63,8 @@
 // t5) and cohort; queue.wait, in seconds, of those that waited; reason and stage of
 // those shed. An event admission.shed, and status Error, mark a request that was shed,
 // admission.long_wait one that waited for long, admission.shadow_shed one that mode
-// shadow would have shed. [OnlyWaits] leaves out those that are admitted without a wait,
-// the most of them. The middleware that begins spans must be outside this
+// shadow would have shed. Those that are admitted without a wait, the most of them, are
+// left out, unless [EveryDecision] is given. The middleware that begins spans must be outside this
 // library's.
 //
 // # Baggage

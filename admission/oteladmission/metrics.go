@@ -84,11 +84,11 @@ type Option func(*options) error
 type options struct {
 	limiter  string
 	longWait float64       // seconds
-	minWait  time.Duration // of those admitted, on spans
+	minWait  time.Duration // of those admitted, for the decision to be on their spans
 }
 
 func gather(opts []Option) (*options, error) {
-	o := &options{limiter: "default", longWait: defaultLongWait.Seconds()}
+	o := &options{limiter: "default", longWait: defaultLongWait.Seconds(), minWait: 1}
 	var errs []error
 	for _, opt := range opts {
 		if opt != nil {

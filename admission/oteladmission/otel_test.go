@@ -142,7 +142,7 @@ func TestSpans(t *testing.T) {
 		c := start(t, pinned(1), hooks(t, s, admission.Hooks{
 			Admit: func(context.Context, admission.Admission) { told++ },
 			Shed:  func(context.Context, admission.Refusal) { told++ },
-		}))
+		}, oteladmission.EveryDecision()))
 		r := admission.Request{Priority: admission.NewPriority(admission.T1, 7)}
 		check := func(got *span, status, events string, want map[string]string) {
 			t.Helper()
@@ -205,14 +205,14 @@ func TestSpans(t *testing.T) {
 	})
 }
 
-// With OnlyWaits a span says nothing of a request that did not wait, and all else;
-// the program's own hook is called for the waits it asks for, none or some.
-func TestOnlyWaits(t *testing.T) {
+// Without EveryDecision a span says nothing of a request that did not wait, and all
+// else; the program's own hook is called for the waits it asks for, none or some.
+func TestSpansOfThoseThatWait(t *testing.T) {
 	for minWait, want := range map[time.Duration]int{0: 3, time.Second: 1} {
 		synctest.Test(t, func(t *testing.T) {
 			s, told := newSDK(), 0
 			next := admission.Hooks{MinWait: minWait, Admit: func(context.Context, admission.Admission) { told++ }}
-			c := start(t, pinned(1), hooks(t, s, next, oteladmission.OnlyWaits()))
+			c := start(t, pinned(1), hooks(t, s, next))
 			ctx, at := spanContext(t.Context(), true)
 			held, err := c.Admit(ctx, admission.Request{})
 			if err != nil || len(at.attributes) > 0 {

@@ -30,24 +30,25 @@ func WithLongWait(d time.Duration) Option {
 	}
 }
 
-// OnlyWaits leaves out of spans the requests that are admitted without a wait: a span
-// without attributes of a decision is then one of those. They pay nothing, whereas a
-// look whether their span records takes some nanoseconds, more the deeper their
-// context is. It concerns [Hooks] alone.
-func OnlyWaits() Option {
-	return func(o *options) error { o.minWait = 1; return nil }
+// EveryDecision puts the decision also on the spans of requests that are admitted
+// without a wait. Without it a span that says nothing of a decision is one of those,
+// and they pay nothing; with it each pays for a look whether its span records: some
+// nanoseconds, more the deeper its context is. It concerns [Hooks] alone.
+func EveryDecision() Option {
+	return func(o *options) error { o.minWait = 0; return nil }
 }
 
-// Hooks returns hooks for [admission.WithHooks] that put each decision on the
-// request's span, if the span records, and then call next's, which may be empty.
-// No span is begun: the decision belongs to that of whoever asks, the server's.
+// Hooks returns hooks for [admission.WithHooks] that put the decision on the span of a
+// request that is shed or has to wait, if the span records, and then call next's, which
+// may be empty. No span is begun: the decision belongs to that of whoever asks, the
+// server's.
 //
 // Where provider is not nil they also measure waits in a histogram,
 // admission.request.queue.duration, with the request's context, so that its
 // exemplars lead to traces; a request that did not wait is not in it.
 //
-// A request whose span does not record and that does not wait pays some
-// nanoseconds and no allocation, with [OnlyWaits] nothing.
+// A request that does not wait pays nothing, with [EveryDecision] some nanoseconds and
+// no allocation where its span does not record.
 func Hooks(provider metric.MeterProvider, next admission.Hooks, opts ...Option) (admission.Hooks, error) {
 	o, err := gather(opts)
 	if err != nil {

@@ -39,9 +39,9 @@ func BenchmarkObserved(b *testing.B) {
 	b.Run("otel", func(b *testing.B) {
 		turns(b, ctx, func() (*admission.Controller, error) { return observed(provider, config()) }, alone)
 	})
-	b.Run("otel-waits", func(b *testing.B) {
+	b.Run("otel-every", func(b *testing.B) {
 		turns(b, ctx, func() (*admission.Controller, error) {
-			hooks, err := oteladmission.Hooks(provider, admission.Hooks{}, oteladmission.OnlyWaits())
+			hooks, err := oteladmission.Hooks(provider, admission.Hooks{}, oteladmission.EveryDecision())
 			if err != nil {
 				return nil, err
 			}
