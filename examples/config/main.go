@@ -3,7 +3,8 @@
 //	go run ./examples/config -config examples/config/http-api.yaml
 //
 // Change the file, or send SIGHUP. The other files beside this source are for a database
-// node and for a service that many tenants share.
+// node and for a service that many tenants share. They have other lanes than classify
+// names, so here each request would get a 500, and a log line that says which lane is missing.
 package main
 
 import (
@@ -41,6 +42,7 @@ func run(ctx context.Context, path, addr string) error {
 	hello := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "hello") })
 	server := &http.Server{Addr: addr, Handler: httpmw.New(ctrl, httpmw.Config{Classify: classify})(hello)}
 	context.AfterFunc(ctx, func() { _ = server.Close() })
+	slog.Info("listening on http://" + addr)
 	if err := server.ListenAndServe(); ctx.Err() == nil {
 		return err
 	}

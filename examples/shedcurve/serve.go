@@ -49,7 +49,7 @@ func parseServe(args []string, stderr io.Writer) (serveConfig, error) {
 	fs.StringVar(&spillway, "spillway", "on", "`on or off`: with or without Spillway before the same handler")
 	fs.BoolVar(&c.grpc, "grpc", false, "speak gRPC instead of HTTP, with server reflection")
 	fs.IntVar(&c.limit, "limit", 0, "pin the limit of each of Spillway's lanes, read and write, to `N`; 0: it finds itself")
-	fs.StringVar(&c.config, "config", "", "YAML or JSON `file` with Spillway's config, which needs the lanes read and write; changes of it are applied at once")
+	fs.StringVar(&c.config, "config", "", "YAML or JSON `file` with Spillway's config, which needs the lanes read and write; changes of it are applied within a second")
 	fs.StringVar(&c.db, "db", "", "database `file` that an earlier run made; empty: a new one in a temporary folder")
 	customersFlag(fs, &c.customers)
 	fs.BoolVar(&c.child, "child", false, "print the addresses as JSON and end when standard input does")
