@@ -143,12 +143,14 @@ func (r requirement) met(v float64) bool {
 }
 
 // said is a measured value in the unit of the requirement.
-func (m measure) said(v *float64) string {
+func (r requirement) said(v *float64) string {
 	switch {
 	case v == nil:
 		return "not measured"
-	case m.duration:
+	case r.measure.duration:
 		return strconv.FormatFloat(*v, 'f', 1, 64) + "ms"
+	case strings.HasSuffix(r.text, "%"):
+		return strconv.FormatFloat(*v*100, 'f', 2, 64) + "%"
 	}
 	return strconv.FormatFloat(*v, 'f', 4, 64)
 }
@@ -163,7 +165,7 @@ func unmet(rows []row, required []requirement) error {
 	for i := range rows {
 		for _, r := range required {
 			if v := r.measure.of(&rows[i]); v == nil || !r.met(*v) {
-				errs = append(errs, fmt.Errorf("%s with %s: %s is not met: %s is %s", rows[i].Scenario, rows[i].Config, r.text, r.measure.name, r.measure.said(v)))
+				errs = append(errs, fmt.Errorf("%s with %s: %s is not met: %s is %s", rows[i].Scenario, rows[i].Config, r.text, r.measure.name, r.said(v)))
 			}
 		}
 	}

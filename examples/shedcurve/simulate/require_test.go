@@ -47,8 +47,9 @@ func TestUnmet(t *testing.T) {
 	rows := []row{{Scenario: "s", Config: "c", GoodputShare: &half, Shed: 0.25}}
 	for text, want := range map[string]string{
 		"goodput>=0.5 goodput<=0.5 shed<0.26": "",
-		"goodput>50%":                         "s with c: goodput>50% is not met: goodput is 0.5000",
-		"shed<25%,t1>=0":                      "s with c: shed<25% is not met: shed is 0.2500\ns with c: t1>=0 is not met: t1 is not measured",
+		"goodput>50%":                         "s with c: goodput>50% is not met: goodput is 50.00%",
+		"goodput>0.5":                         "s with c: goodput>0.5 is not met: goodput is 0.5000",
+		"shed<25%,t1>=0":                      "s with c: shed<25% is not met: shed is 25.00%\ns with c: t1>=0 is not met: t1 is not measured",
 		"settle<=1h":                          "s with c: settle<=1h is not met: settle is not measured",
 	} {
 		required, err := parseRequirements(text)
