@@ -1,12 +1,17 @@
 package admission
 
 import (
+	"context"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"reflect"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/spillway-go/spillway/scorecard"
 )
 
 // The rules, the gate and the lane decide and count under one lock what they decide
@@ -22,9 +27,7 @@ func TestRulesUnderTheLanesLock(t *testing.T) {
 		for i := range at {
 			at[i] = NewQuiet(t, cfg)
 		}
-		apart := *at[1].plan.Load()
-		apart.plain = false
-		at[1].plan.Store(&apart)
+		stepByStep(at[1])
 		if !at[0].plan.Load().plain {
 			t.Fatal("the rules are not asked under the lane's lock")
 		}
@@ -38,8 +41,18 @@ func TestRulesUnderTheLanesLock(t *testing.T) {
 					l.mu.Unlock()
 				}
 			}
+			if step == 8_000 || step == 12_000 {
+				for _, c := range at {
+					if err := c.Apply(sharesAndTags([]int{20, 7}[step/12_000])); err != nil {
+						t.Fatal(err)
+					}
+				}
+				stepByStep(at[1])
+				synctest.Wait()
+			}
 			if step%50 == 0 {
-				time.Sleep(20 * time.Millisecond) // both loops see the same
+				time.Sleep(20 * time.Millisecond)
+				synctest.Wait() // both loops see the same
 			}
 			if n := len(held[0]); n > 0 && r.IntN(3) == 0 {
 				k, o := r.IntN(n), Outcome(r.IntN(int(Ignore)+1))
@@ -55,11 +68,18 @@ func TestRulesUnderTheLanesLock(t *testing.T) {
 				Tenant: []string{"noisy", "batch-7", "gold-1", "acme", "umbrella", ""}[r.IntN(6)],
 				Caller: []string{"crawler", "sync", "forbidden", "checkout"}[r.IntN(4)],
 				Op:     []string{"report", "export", "write", "read"}[r.IntN(4)],
+				Cost:   []int{0, 0, 0, 1, 2, math.MaxInt}[r.IntN(6)],
 			}
+			if step > 8_000 && r.IntN(4) == 0 {
+				q.Tenant = strange[r.IntN(len(strange))]
+				q.Tags = []scorecard.Tag{{Key: "job", Value: strange[r.IntN(len(strange))]}}[:r.IntN(2)]
+			}
+			ctx, cancel := context.WithTimeout(t.Context(), []time.Duration{0, time.Millisecond, time.Hour, time.Hour}[r.IntN(4)])
+			defer cancel()
 			var errs [2]error
 			for i, c := range at {
 				var ticket Ticket
-				if ticket, errs[i] = c.TryAdmit(t.Context(), q); errs[i] == nil {
+				if ticket, errs[i] = c.TryAdmit(ctx, q); errs[i] == nil {
 					held[i] = append(held[i], ticket)
 				}
 			}
@@ -74,7 +94,7 @@ func TestRulesUnderTheLanesLock(t *testing.T) {
 				ticket.Release(Success)
 			}
 		}
-		for _, why := range []Reason{ReasonTenantCap, ReasonPriority, ReasonLimit, NumReasons} {
+		for _, why := range []Reason{ReasonTenantCap, ReasonPriority, ReasonLimit, ReasonDeadline, NumReasons} {
 			if reasons[why] < 100 {
 				t.Errorf("only %d with reason %v", reasons[why], why)
 			}
@@ -84,4 +104,29 @@ func TestRulesUnderTheLanesLock(t *testing.T) {
 			t.Errorf("counted\n%+v\n%+v\nstep by step\n%+v\n%+v", a.Lanes, a.Rules, b.Lanes, b.Rules)
 		}
 	})
+}
+
+// strange are values that a memo of short ones, a table or a page may take wrongly.
+var strange = []string{"", "\x00", "a;b:c", "(other)", strings.Repeat("\xff", 9), strings.Repeat("é", 20), strings.Repeat("x", 65), strings.Repeat("x", 300)}
+
+// sharesAndTags is a config whose limit moves, from there, and caps with it.
+func sharesAndTags(limit int) Config {
+	cfg := Pinned(1, 0)
+	l := cfg.Lanes["default"]
+	l.Limit = LimitConfig{Min: 2, Initial: limit, Max: 60}
+	cfg.Lanes["default"] = l
+	cfg.Scorecard.MaxTenants = 5
+	cfg.Scorecard.Rules = []scorecard.Rule{
+		{Name: "each", Match: "tenant:*", Cap: scorecard.Cap{Share: 0.4}, UnderPressure: &scorecard.Cap{Share: 0.1}},
+		{Name: "worst", Match: "lane:*;tier:t5", Cap: scorecard.Cap{Share: 0.3}},
+		{Name: "jobs", Match: "job:*;tenant:*", Cap: scorecard.Cap{N: 2}},
+	}
+	return cfg
+}
+
+// stepByStep has a controller ask the rules before it takes the lane's lock.
+func stepByStep(c *Controller) {
+	apart := *c.plan.Load()
+	apart.plain = false
+	c.plan.Store(&apart)
 }
