@@ -62,4 +62,7 @@
 // learned limits and the scorecard's counters live through every change, see
 // [admission.Controller.Apply]. [Env] lets a few values be overridden by environment
 // variables.
+//
+// Which lanes the program names no file can know: one that leaves such a lane out is
+// applied, and the lane's requests are then invalid (httpmw answers them by 500).
 package configfile
