@@ -16,8 +16,8 @@
 // used falls to five times the most that was used of late, and not below
 // LimitConfig.Initial for that.
 //
-// The baseline falls with every faster window. It rises slowly while the limit
-// does not bind, and at LimitConfig.Min; otherwise only a probe can raise it, or
+// The baseline falls with every faster window, at once with one of a lane that is at
+// most half used. It rises slowly while the limit does not bind, and at LimitConfig.Min; otherwise only a probe can raise it, or
 // overload would become normal. A probe halves the limit for some 80 to 300 requests and compares. If
 // half the slots serve as much, the rest was a queue inside the back end: half is
 // kept. If throughput falls with the limit the back end itself is slow: that is
@@ -25,7 +25,8 @@
 // after a second in which the limit binds (after 30 s, if the lane was calm
 // before), later ones after 30 s of that, or 40 times as long as the last one
 // took, or at once when the limit was cut by a third without growth between, or
-// three windows in a row were far too slow.
+// three windows in a row were far too slow; 3 to 30 s lie between such emergencies,
+// unless the limit was cut to a third.
 // When a lane probes, the others that can do so at the same time ([pid.Joiner]):
 // lanes may share a processor, and one that measures alone measures the others.
 //
