@@ -16,8 +16,8 @@
 // used falls to five times the most that was used of late, and not below
 // LimitConfig.Initial for that.
 //
-// The baseline falls with every faster window, at once with one of a lane that is at
-// most half used. It rises slowly while the limit does not bind, and at LimitConfig.Min; otherwise only a probe can raise it, or
+// The baseline falls with every faster window, at once with one of 20 requests or
+// more in a lane that is at most half used. It rises slowly while the limit does not bind, and at LimitConfig.Min; otherwise only a probe can raise it, or
 // overload would become normal. A probe halves the limit for some 80 to 300 requests and compares. If
 // half the slots serve as much, the rest was a queue inside the back end: half is
 // kept. If throughput falls with the limit the back end itself is slow: that is

@@ -10,7 +10,8 @@ import (
 // limit does not bind. While it binds only a probe may raise it, or standing
 // overload would teach the law that slow is normal.
 //
-// A calm window that is faster beyond doubt is believed at once. Lanes that share
+// A calm window of many that is faster beyond doubt is believed at once (of few it may
+// be health checks, in a lull). Lanes that share
 // a back end, one of which was crowded when another had its first windows, else
 // keep a baseline of that crowd for minutes: of two lanes on one core the one at 15 ms
 // was held at a single slot by the one at 48 ms with 16.
@@ -19,7 +20,7 @@ func (o *Octave) learn(w measured) {
 	switch {
 	case g < 0:
 		o.base += 0.3 * weight * g
-		if !w.binding && w.busy <= 0.5*float64(o.limit) {
+		if !w.binding && w.busy <= 0.5*float64(o.limit) && w.n >= calmLeast {
 			o.base = min(o.base, w.y+2*math.Sqrt(w.v/w.n))
 		}
 	case w.binding && o.limit > o.cfg.Min:
@@ -35,6 +36,8 @@ func (o *Octave) learn(w measured) {
 		o.base += min(1, 0.02*w.el) * g
 	}
 }
+
+const calmLeast = 20 // requests
 
 // tolerance is how far above the baseline, in ln, the service time is held: a
 // fifth of the logarithmic distance to the deadline. Ten times the baseline

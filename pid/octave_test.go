@@ -228,6 +228,17 @@ func TestOctaveBaseline(t *testing.T) {
 	}
 }
 
+// In a lull there are only health checks, a hundred times as fast: the baseline is not
+// theirs within seconds.
+func TestOctaveIsNotTakenInByALull(t *testing.T) {
+	l := newLane(t, pid.LimitConfig{Initial: 100})
+	l.run(5*time.Second, calm(20*ms))
+	l.run(10*time.Second, flow{rate: 2, service: 200 * time.Microsecond, busy: 0.01})
+	if got := l.state().Baseline; got < 10*ms {
+		t.Errorf("after 10 s of health checks the baseline is %v, want some 15ms", got)
+	}
+}
+
 // A cold start binds at once, so the law measures within seconds, before its
 // first windows are over. After the probe the limit jumps, and the window then
 // sees of the newly admitted those that were short: no baseline.
