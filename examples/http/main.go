@@ -56,7 +56,7 @@ func classified(mux *http.ServeMux) (http.Handler, error) {
 	ctrl, err := admission.New(admission.Config{
 		Lanes: map[string]admission.LaneConfig{"read": {}, "write": {Deadline: 2 * time.Second}},
 		Scorecard: admission.ScorecardConfig{Rules: []scorecard.Rule{
-			{Name: "each tenant", Match: "tenant:*", Cap: scorecard.Cap{Share: 0.5}},
+			{Name: "each tenant", Match: "tenant:*", Cap: scorecard.Cap{Share: 1}, UnderPressure: &scorecard.Cap{Share: 0.5}},
 		}},
 	})
 	if err != nil {
