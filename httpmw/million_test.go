@@ -122,8 +122,12 @@ func TestAMillionTenants(t *testing.T) {
 	if grown > 64<<20 {
 		t.Errorf("the heap grew by %d bytes, want less than 64 MiB", grown)
 	}
-	if 2*m > 3*f {
-		t.Errorf("%v for each request with a million tenants, %v with ten: want at most one and a half times", m, f)
+	most := 1.5
+	if raceEnabled { // which looks at each access to memory, and misses more with a million
+		most = 2
+	}
+	if float64(m) > most*float64(f) {
+		t.Errorf("%v for each request with a million tenants, %v with ten: want at most %v times", m, f, most)
 	}
 }
 
