@@ -182,8 +182,8 @@ func (s *siege) brazen(t *testing.T, claim func() string) {
 }
 
 // Whatever strangers do, the customers are served, at most one in a hundred not (without the
-// rule it is nine in ten), nobody
-// passes for more than a stranger, memory is bounded, and in the end nothing is left.
+// rule it is nine in ten), nobody passes for more than a stranger, memory is bounded, and in
+// the end nothing is left.
 func TestHostileFloods(t *testing.T) {
 	if testing.Short() {
 		t.Skip("seconds of it")
