@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net"
-	"runtime"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -21,6 +20,7 @@ import (
 
 	"github.com/spillway-go/spillway/admission"
 	"github.com/spillway-go/spillway/grpcmw"
+	"github.com/spillway-go/spillway/internal/admissiontest"
 	"github.com/spillway-go/spillway/scorecard"
 )
 
@@ -28,12 +28,9 @@ import (
 // own customers, of t1 and well within their share, go on to call by another. The limit
 // finds itself, and one rule keeps all strangers together to half of it.
 type siege struct {
-	ctrl *admission.Controller
+	admissiontest.Siege
 	own  string // address of the customers' listener
 	addr string // of the strangers'
-	end  time.Time
-
-	asked, good atomic.Int64 // of the customers
 }
 
 func newSiege(t *testing.T) *siege {
@@ -42,12 +39,12 @@ func newSiege(t *testing.T) *siege {
 		{Name: "customer", Match: "tenant:customer", Cap: scorecard.Cap{N: 1000}},
 		{Name: "each tenant", Match: "tenant:*", Cap: scorecard.Cap{Share: 0.5}},
 	}
-	s := &siege{ctrl: control(t, cfg)}
+	s := &siege{Siege: admissiontest.Siege{Ctrl: control(t, cfg)}}
 	about := grpcmw.Metadata{Priority: "priority", Tenant: "tenant", Caller: "caller", Attempt: "attempt", Baggage: true}
 	impl := workshop()
-	s.addr = serveOnSocket(t, impl, grpcmw.ServerOptions(s.ctrl, grpcmw.Config{Metadata: about, StreamLane: "streams", Hold: func(m string) bool { return m == downMethod }}))
+	s.addr = serveOnSocket(t, impl, grpcmw.ServerOptions(s.Ctrl, grpcmw.Config{Metadata: about, StreamLane: "streams", Hold: func(m string) bool { return m == downMethod }}))
 	about.Trusted = func(context.Context) bool { return true }
-	s.own = serveOnSocket(t, impl, grpcmw.ServerOptions(s.ctrl, grpcmw.Config{Metadata: about}))
+	s.own = serveOnSocket(t, impl, grpcmw.ServerOptions(s.Ctrl, grpcmw.Config{Metadata: about}))
 	return s
 }
 
@@ -114,32 +111,25 @@ func dialSocket(t *testing.T, addr string) (client testgrpc.TestServiceClient, c
 	return testgrpc.NewTestServiceClient(conn), conn
 }
 
-// customer calls at a steady 80/s, open loop, until the siege is over.
-func (s *siege) customer(t *testing.T) {
+// stand has the siege last.
+func (s *siege) stand(t *testing.T, attack func(*testing.T, *siege)) {
 	client, conn := dialSocket(t, s.own)
 	defer conn.Close()
 	about := metadata.AppendToOutgoingContext(t.Context(), "tenant", "customer", "priority", "t1")
-	every := time.NewTicker(time.Second / 80)
-	defer every.Stop()
-	var all sync.WaitGroup
-	for now := time.Now(); now.Before(s.end); now = <-every.C {
-		all.Go(func() {
-			s.asked.Add(1)
-			ctx, cancel := context.WithTimeout(about, 2*time.Second)
-			defer cancel()
-			if _, err := client.UnaryCall(ctx, &testgrpc.SimpleRequest{}); err == nil {
-				s.good.Add(1)
-			} else {
-				t.Log(err)
-			}
-		})
-	}
-	all.Wait()
+	s.Stand(t, 256<<20, func() bool {
+		ctx, cancel := context.WithTimeout(about, 2*time.Second)
+		defer cancel()
+		_, err := client.UnaryCall(ctx, &testgrpc.SimpleRequest{})
+		if err != nil {
+			t.Log(err)
+		}
+		return err == nil
+	}, func() { attack(t, s) })
 }
 
 // crowded has n strangers do the same at once, over and over, on a few connections.
 func (s *siege) crowded(t *testing.T, n int, do func(ctx context.Context, client testgrpc.TestServiceClient)) {
-	ctx, cancel := context.WithDeadline(t.Context(), s.end)
+	ctx, cancel := context.WithDeadline(t.Context(), s.End)
 	defer cancel()
 	var all sync.WaitGroup
 	for range 8 {
@@ -207,7 +197,7 @@ func TestHostileCalls(t *testing.T) {
 					}
 					defer conn.Close()
 					_, _ = conn.Write([]byte("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n")[:8+rand.IntN(17)])
-					time.Sleep(time.Until(s.end))
+					time.Sleep(time.Until(s.End))
 				})
 			}
 			all.Wait()
@@ -237,43 +227,5 @@ func TestHostileCalls(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) { newSiege(t).stand(t, attack) })
-	}
-}
-
-// stand has the siege last, and judges it.
-func (s *siege) stand(t *testing.T, attack func(*testing.T, *siege)) {
-	t.Helper()
-	heap := func() int {
-		var m runtime.MemStats
-		runtime.ReadMemStats(&m)
-		return int(m.HeapAlloc)
-	}
-	runtime.GC()
-	before, peak := heap(), 0
-	s.end = time.Now().Add(1500 * time.Millisecond)
-	var all sync.WaitGroup
-	all.Go(func() { s.customer(t) })
-	all.Go(func() { attack(t, s) })
-	all.Go(func() {
-		for time.Now().Before(s.end) {
-			peak = max(peak, heap())
-			time.Sleep(50 * time.Millisecond)
-		}
-	})
-	all.Wait()
-	l := lane(s.ctrl, "")
-	t.Logf("customers: %d of %d; of all %+v; the heap grew by %d kB", s.good.Load(), s.asked.Load(), counts(s.ctrl), (peak-before)>>10)
-	least := int64(99)
-	if s.asked.Load() < 110 { // of 120: the machine has no time for the customers themselves
-		least = 75
-	}
-	if 100*s.good.Load() < least*s.asked.Load() {
-		t.Errorf("%d of %d customers were served, want %d %%", s.good.Load(), s.asked.Load(), least)
-	}
-	if n, m := l.Tiers[admission.T0].Arrived, l.Tiers[admission.T1].Arrived; n != 0 || m != uint64(s.asked.Load()) {
-		t.Errorf("%d passed for t0, and of t1 %d came, where the customers are %d", n, m, s.asked.Load())
-	}
-	if grown := peak - before; grown > 256<<20 {
-		t.Errorf("the heap grew by %d bytes, want at most 256 MiB, the strangers' own part included", grown)
 	}
 }

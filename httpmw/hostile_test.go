@@ -9,7 +9,6 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
-	"runtime"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -18,6 +17,7 @@ import (
 
 	"github.com/spillway-go/spillway/admission"
 	"github.com/spillway-go/spillway/httpmw"
+	"github.com/spillway-go/spillway/internal/admissiontest"
 	"github.com/spillway-go/spillway/scorecard"
 )
 
@@ -25,12 +25,9 @@ import (
 // own customers, of t1 and well within their share, go on to ask by another. The limit
 // finds itself, and one rule keeps all strangers together to half of it.
 type siege struct {
-	ctrl *admission.Controller
+	admissiontest.Siege
 	own  http.Handler // what a gateway of ours is served by, without a network
 	addr string       // of the strangers' listener
-	end  time.Time
-
-	asked, good atomic.Int64 // of the customers
 }
 
 func newSiege(t *testing.T) (*siege, *httptest.Server) {
@@ -43,15 +40,15 @@ func newSiege(t *testing.T) (*siege, *httptest.Server) {
 			{Name: "each tenant", Match: "tenant:*", Cap: scorecard.Cap{Share: 0.5}},
 		}},
 	}
-	s := &siege{ctrl: control(t, cfg)}
+	s := &siege{Siege: admissiontest.Siege{Ctrl: control(t, cfg)}}
 	headers := httpmw.Headers{
 		Priority: "X-Priority", Urgency: true, Tenant: "X-Tenant", Caller: "X-Caller", Attempt: "X-Attempt",
 		Deadlines: []string{"X-Request-Timeout", "Grpc-Timeout", "X-Timeout-Ms"}, MinDeadline: 100 * time.Millisecond,
 	}
-	public := serveQuietly(t, httpmw.New(s.ctrl, httpmw.Config{Headers: headers, StreamLane: "streams"})(workshop()))
+	public := serveQuietly(t, httpmw.New(s.Ctrl, httpmw.Config{Headers: headers, StreamLane: "streams"})(workshop()))
 	s.addr = public.Listener.Addr().String()
 	headers.Trusted = func(*http.Request) bool { return true }
-	s.own = httpmw.New(s.ctrl, httpmw.Config{Headers: headers})(workshop())
+	s.own = httpmw.New(s.Ctrl, httpmw.Config{Headers: headers})(workshop())
 	return s, serveQuietly(t, s.own)
 }
 
@@ -93,34 +90,23 @@ func workshop() http.Handler {
 	return mux
 }
 
-// customer asks at a steady 80/s, open loop, until the siege is over.
-func (s *siege) customer(t *testing.T, srv *httptest.Server) {
-	client, every := srv.Client(), time.NewTicker(time.Second/80)
-	defer every.Stop()
-	var all sync.WaitGroup
-	for now := time.Now(); now.Before(s.end); now = <-every.C {
-		all.Go(func() {
-			s.asked.Add(1)
-			req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, srv.URL, nil)
-			if err != nil {
-				t.Error(err)
-				return
-			}
-			req.Header.Set("X-Tenant", "customer")
-			req.Header.Set("X-Priority", "t1")
-			req.Header.Set("X-Request-Timeout", "2s")
-			resp, err := client.Do(req)
-			if err != nil {
-				t.Error(err)
-				return
-			}
-			resp.Body.Close()
-			if resp.StatusCode == http.StatusOK {
-				s.good.Add(1)
-			}
-		})
+// customer asks once and tells whether he was served.
+func customer(t *testing.T, srv *httptest.Server) bool {
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, srv.URL, nil)
+	if err != nil {
+		t.Error(err)
+		return false
 	}
-	all.Wait()
+	req.Header.Set("X-Tenant", "customer")
+	req.Header.Set("X-Priority", "t1")
+	req.Header.Set("X-Request-Timeout", "2s")
+	resp, err := srv.Client().Do(req)
+	if err != nil {
+		t.Error(err)
+		return false
+	}
+	resp.Body.Close()
+	return resp.StatusCode == http.StatusOK
 }
 
 // crowded has n strangers do the same at once, over and over.
@@ -128,7 +114,7 @@ func (s *siege) crowded(n int, do func()) {
 	var all sync.WaitGroup
 	for range n {
 		all.Go(func() {
-			for time.Now().Before(s.end) {
+			for time.Now().Before(s.End) {
 				do()
 			}
 		})
@@ -143,7 +129,7 @@ func (s *siege) dial(t *testing.T, text string) (conn net.Conn, hangUp func()) {
 		t.Error(err)
 		return nil, func() {}
 	}
-	_ = conn.SetDeadline(s.end)
+	_ = conn.SetDeadline(s.End)
 	_, _ = io.WriteString(conn, text)
 	return conn, func() { conn.Close() }
 }
@@ -218,7 +204,7 @@ func TestHostileFloods(t *testing.T) {
 				half := []string{"GET / HTTP/1.1\r\nHo", "GET / HTTP/1.1\r\nHost: x\r\n\r\n", "POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhe"}
 				_, hangUp := s.dial(t, half[rand.IntN(len(half))])
 				defer hangUp()
-				time.Sleep(time.Until(s.end))
+				time.Sleep(time.Until(s.End))
 			})
 		},
 		"absurd claims": func(t *testing.T, s *siege) {
@@ -247,43 +233,8 @@ func TestHostileFloods(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s, srv := newSiege(t)
-			s.stand(t, srv, attack)
+			s.Stand(t, 128<<20, func() bool { return customer(t, srv) }, func() { attack(t, s) })
+			srv.Client().CloseIdleConnections()
 		})
-	}
-}
-
-// stand has the siege last, and judges it.
-func (s *siege) stand(t *testing.T, srv *httptest.Server, attack func(*testing.T, *siege)) {
-	t.Helper()
-	_, before := standing()
-	s.end = time.Now().Add(1500 * time.Millisecond)
-	var all sync.WaitGroup
-	all.Go(func() { s.customer(t, srv) })
-	all.Go(func() { attack(t, s) })
-	peak := 0
-	all.Go(func() {
-		for time.Now().Before(s.end) {
-			var m runtime.MemStats
-			runtime.ReadMemStats(&m)
-			peak = max(peak, int(m.HeapAlloc))
-			time.Sleep(50 * time.Millisecond)
-		}
-	})
-	all.Wait()
-	srv.Client().CloseIdleConnections()
-	l, _ := s.ctrl.Stats().Lane("")
-	t.Logf("customers: %d of %d; of all %+v; the heap grew by %d kB", s.good.Load(), s.asked.Load(), counts(s.ctrl), (peak-before)>>10)
-	least := int64(99)
-	if s.asked.Load() < 110 { // of 120: the machine has no time for the customers themselves
-		least = 75
-	}
-	if 100*s.good.Load() < least*s.asked.Load() {
-		t.Errorf("%d of %d customers were served, want %d %%", s.good.Load(), s.asked.Load(), least)
-	}
-	if n, m := l.Tiers[admission.T0].Arrived, l.Tiers[admission.T1].Arrived; n != 0 || m != uint64(s.asked.Load()) {
-		t.Errorf("%d passed for t0, and of t1 %d came, where the customers are %d", n, m, s.asked.Load())
-	}
-	if grown := peak - before; grown > 128<<20 {
-		t.Errorf("the heap grew by %d bytes, want at most 128 MiB, the strangers' own part included", grown)
 	}
 }
