@@ -89,7 +89,7 @@ func (o *options) simulatedArm(measured report.Arm, c contender, s sim.Scenario)
 		var p report.Point
 		goodput := 0.0
 		for k := range o.seeds {
-			r, err := c.run(o.front, atSpeeds(atLoad(s, m.X).Seeded(k), m.Speeds))
+			r, err := c.run(o.front, atSpeeds(atLoad(s, m.X).Seeded(k), m))
 			if err != nil {
 				return arm, err
 			}
@@ -104,18 +104,17 @@ func (o *options) simulatedArm(measured report.Arm, c contender, s sim.Scenario)
 	return arm, nil
 }
 
-// sliceS is how many seconds one of the speeds of a measured point stood for.
-const sliceS = 0.5
-
-// atSpeeds is s on a machine as fast as the load test's was from one slice to the next, over and over: near its
+// atSpeeds is s on a machine as fast as the load test's was at p from one slice to the next, over and over: near its
 // capacity it is the slow moments from which a service without protection does not recover.
-func atSpeeds(s sim.Scenario, speeds []float64) sim.Scenario {
-	if len(speeds) == 0 {
+func atSpeeds(s sim.Scenario, p report.Point) sim.Scenario {
+	speeds, n := p.Speeds, float64(len(p.Speeds))
+	if n == 0 || p.DurationS <= 0 {
 		return s
 	}
+	slice := max(p.DurationS/n, 0.1) // seconds; no load is shorter
 	var points []sim.Point
-	for i := range int(s.DurationS/sliceS) + 1 {
-		points = append(points, sim.Point{(float64(i) + 0.5) * sliceS, speeds[i%len(speeds)]})
+	for i := range int(s.DurationS/slice) + 1 {
+		points = append(points, sim.Point{(float64(i) + 0.5) * slice, speeds[i%len(speeds)]})
 	}
 	s.Backend = slices.Clone(s.Backend)
 	for i := range s.Backend {
