@@ -63,6 +63,10 @@
 // [admission.Controller.Apply]. [Env] lets a few values be overridden by environment
 // variables.
 //
-// Which lanes the program names no file can know: one that leaves such a lane out is
-// applied, and the lane's requests are then invalid (httpmw answers them by 500).
+// A lane can be added at any time, and left out as long as no request has come to it
+// since the controller began (those in mode off are not counted). Once one has, the
+// program names the lane, and would have its requests found invalid (httpmw answers
+// them by 500): Watch then refuses the file and says which lane it lacks. To take such a
+// lane away, first run a program that does not name it; or, where the program knows that
+// it will not any more, call Apply.
 package configfile

@@ -54,8 +54,9 @@ func Poll(every time.Duration) Option { return func(s *settings) { s.watch.poll 
 // The config is put in force whole by [admission.Controller.Apply]. A file that is
 // missing, half-written or wrong changes nothing: it is counted, its errors are logged
 // once, and both the controller's statistics (Stats().Config) and whoever reads them
-// show it until a good one is applied. A file whose bytes are the same as before is
-// left alone.
+// show it until a good one is applied. So it is with a file that leaves out a lane to
+// which requests have come: the program names it, and would be refused its requests. A
+// file whose bytes are the same as before is left alone.
 //
 // The error is nil when ctx has ended, [admission.ErrClosed] when the controller is
 // closed, or says what is wrong with the arguments.
@@ -75,7 +76,7 @@ func Watch(ctx context.Context, path string, ctrl *admission.Controller, opts ..
 	if s.watch.logger == nil {
 		s.watch.logger = slog.New(slog.DiscardHandler)
 	}
-	s.check = ctrl.Check
+	s.check = checkFor(ctrl)
 	w := watcher{path: path, ctrl: ctrl, settings: s}
 	if notify, err := fsnotify.NewWatcher(); err == nil {
 		w.notify = notify

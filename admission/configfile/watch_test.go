@@ -216,7 +216,7 @@ func inotifyWatches(t *testing.T) (n int) {
 func looker(t *testing.T, path string, ctrl *admission.Controller) (look func()) {
 	t.Helper()
 	s := gather(nil)
-	s.check = ctrl.Check
+	s.check = checkFor(ctrl)
 	w := watcher{path: path, ctrl: ctrl, settings: s}
 	return func() {
 		t.Helper()
@@ -441,7 +441,7 @@ func TestPoll(t *testing.T) {
 	path := tempFile(t, capOf(20))
 	ctrl := control(t, path)
 	s := gather([]Option{Poll(20 * time.Millisecond)})
-	s.check = ctrl.Check
+	s.check = checkFor(ctrl)
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error)
 	w := watcher{path: path, ctrl: ctrl, settings: s}
