@@ -1,6 +1,7 @@
 package scorecard
 
 import (
+	"sync"
 	"time"
 
 	"github.com/spillway-go/spillway/internal/spin"
@@ -11,9 +12,11 @@ import (
 // share one. The zero Card has no rules and refuses nothing. A Card must not
 // be copied after first use.
 type Card struct {
+	walks sync.Mutex // one walk through the table at a time; taken before mu
+
 	mu struct {
 		spin.Mutex
-		program
+		program // it and the table's buckets are replaced under walks too
 		table
 		memo
 		limits  map[string]*int // by lane
@@ -39,31 +42,31 @@ func New(rules ...Rule) (*Card, error) {
 // not at all. A rule whose Name and Match stay keeps its counters and counts,
 // whatever else of it changes; running requests beyond a lowered cap go on.
 // The counters of other rules leave the Card; holds on them can still be
-// released.
+// released. Requests go on meanwhile.
 func (c *Card) SetRules(rules ...Rule) error {
 	p, err := compile(rules)
 	if err != nil {
 		return err
 	}
+	c.walks.Lock()
+	defer c.walks.Unlock()
+	gone := p.inherit(c.mu.rules)
 	c.mu.Lock()
-	defer c.mu.Unlock()
-	old := make(map[string]*ledger, len(c.mu.rules))
-	for _, r := range c.mu.rules {
-		old[r.identity] = r.ledger
-	}
-	kept := make(map[*ledger]bool, len(p.rules))
-	for _, r := range p.rules {
-		if l := old[r.identity]; l != nil {
-			r.ledger = l
-			kept[l] = true
-		}
-	}
-	c.mu.keep(0, len(c.mu.buckets), func(n *counter) bool { return kept[n.ledger] })
 	c.mu.program = p
 	if c.mu.buckets == nil {
-		c.mu.resize(defaultMax)
+		c.mu.makeRoom(defaultMax)
+	}
+	left := 0
+	for _, l := range gone {
+		left += c.mu.leave(l)
 	}
 	c.mu.memo.reset()
+	c.mu.Unlock()
+	if left > 0 {
+		c.walk(func(from, to int) {
+			c.mu.keep(from, to, func(n *counter) bool { return !n.ledger.left })
+		})
+	}
 	return nil
 }
 
@@ -71,15 +74,21 @@ func (c *Card) SetRules(rules ...Rule) error {
 // with * tell apart have a counter of their own, over all rules. More cost
 // about 150 bytes each; fewer let more tenants share the other buckets. The
 // default is 10,000, which a number below 1 restores. When the bound is lowered
-// no counter is lost: new ones wait until [Card.Sweep] has made room.
+// no counter is lost: new ones wait until [Card.Sweep] has made room. Requests go
+// on meanwhile.
 func (c *Card) SetMaxTenants(n int) {
 	if n < 1 {
 		n = defaultMax
 	}
+	c.walks.Lock()
+	defer c.walks.Unlock()
 	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.mu.resize(n)
+	c.mu.makeRoom(n)
 	c.mu.forget()
+	c.mu.Unlock()
+	if buckets := bucketsFor(n); buckets != len(c.mu.buckets) {
+		c.move(newRows(buckets))
+	}
 }
 
 // SetLimit says that the limit of a lane is now n: shares of it follow at once.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 )
 
@@ -79,6 +80,22 @@ func compile(rules []Rule) (program, error) {
 		p.groups[i].index()
 	}
 	return p, nil
+}
+
+// inherit has the rules take over the ledgers of rules of the same identity, and
+// returns the ledgers that none takes over.
+func (p *program) inherit(before []*rule) (gone []*ledger) {
+	old := make(map[string]*ledger, len(before))
+	for _, r := range before {
+		old[r.identity] = r.ledger
+	}
+	for _, r := range p.rules {
+		if l := old[r.identity]; l != nil {
+			delete(old, r.identity)
+			r.ledger = l
+		}
+	}
+	return slices.Collect(maps.Values(old))
 }
 
 func newRule(r Rule, order int, terms []term) *rule {

@@ -23,6 +23,7 @@ type ledger struct {
 	admitted, refused, shadowed uint64
 
 	gone []*counter // forgotten ones that had refusals, the most of them
+	left bool       // no rule of the Card has it any more
 }
 
 func newLedger(name string, pattern []term) *ledger {

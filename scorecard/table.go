@@ -2,17 +2,11 @@ package scorecard
 
 import (
 	"hash/maphash"
-	"math/bits"
 	"strings"
 )
 
-const (
-	// defaultMax is room for the tenants of a large service, at about 150
-	// bytes each.
-	defaultMax = 10_000
-
-	maxBuckets = 1 << 20
-)
+// defaultMax is room for the tenants of a large service, at about 150 bytes each.
+const defaultMax = 10_000
 
 // A table holds the counters of the values that rules with * tell apart, those
 // of all rules together. It is a hash table of its own rather than a map for
@@ -21,51 +15,36 @@ const (
 // The hash is seeded, for the values come from callers, who could choose such
 // that collide; no decision depends on the seed.
 type table struct {
-	seed    maphash.Seed
-	buckets []*counter // a power of two of them; none until resize
-
-	// marks has for each bucket a bit for each of its counters, the one that mark
-	// chooses. Of a crowd of names that are not in the table most are told so by this
-	// alone, an eighth of the buckets' size, and wait for no counter's memory.
-	marks []uint8
+	seed maphash.Seed
+	rows
+	next  rows   // while there are to be more buckets or fewer: where counters move to
+	kinds uint64 // and as long, how many kinds of hashes move one after the other: a power of two
+	moved uint64 // of them
 
 	len int
 	max int // of len
 }
 
-// resize sets the bound and makes buckets for it. They are there before they
-// are needed, so that no request waits for the table to grow.
-func (t *table) resize(bound int) {
-	if bound == t.max {
-		return
-	}
+// makeRoom sets the bound. The first time it also makes buckets for it; later they
+// are moved to, see beginMove.
+func (t *table) makeRoom(bound int) {
+	t.max = bound
 	if t.buckets == nil {
 		t.seed = maphash.MakeSeed()
-	}
-	t.max = bound
-	old := t.buckets
-	t.buckets = make([]*counter, 1<<bits.Len(uint(min(bound, maxBuckets)-1)))
-	t.marks = make([]uint8, len(t.buckets))
-	for _, n := range old {
-		for n != nil {
-			next := n.next
-			t.link(n)
-			n = next
-		}
+		t.rows = newRows(bucketsFor(bound))
 	}
 }
 
-func (t *table) link(n *counter) {
-	i := t.bucket(n.hash)
-	n.next = t.buckets[i]
-	t.buckets[i] = n
-	t.marks[i] |= mark(n.hash)
+// link puts a counter where it belongs.
+func (t *table) link(n *counter) { t.home(n.hash).link(n) }
+
+// home is where a counter with the hash is, if it is in the table.
+func (t *table) home(hash uint64) *rows {
+	if t.moved > 0 && hash&(t.kinds-1) < t.moved {
+		return &t.next
+	}
+	return &t.rows
 }
-
-func (t *table) bucket(hash uint64) uint64 { return hash & uint64(len(t.buckets)-1) }
-
-// mark is a bit that the bucket says nothing about.
-func mark(hash uint64) uint8 { return 1 << (hash >> 61) }
 
 // counter returns the counter for a request that r matches, a new one if
 // there is none yet and there is room.
@@ -95,11 +74,12 @@ func (t *table) hash(r *rule, q *request) uint64 {
 
 // find returns the counter there is, or nil.
 func (t *table) find(r *rule, q *request, hash uint64) *counter {
-	i := t.bucket(hash)
-	if t.marks[i]&mark(hash) == 0 {
+	home := t.home(hash)
+	i := home.bucket(hash)
+	if home.marks[i]&mark(hash) == 0 {
 		return nil
 	}
-	for n := t.buckets[i]; n != nil; n = n.next {
+	for n := home.buckets[i]; n != nil; n = n.next {
 		if n.hash == hash && n.is(r, q) {
 			return n
 		}
@@ -140,9 +120,9 @@ func (n *counter) is(r *rule, q *request) bool {
 }
 
 // keep drops those counters in buckets from to to-1 that ok does not hold for,
-// and returns how many they were.
+// and returns how many they were. No counter is to move meanwhile.
 func (t *table) keep(from, to int, ok func(*counter) bool) (dropped int) {
-	for i := from; i < min(to, len(t.buckets)); i++ {
+	for i := from; i < to; i++ {
 		t.marks[i] = 0
 		for p := &t.buckets[i]; *p != nil; {
 			if n := *p; ok(n) {
@@ -150,12 +130,22 @@ func (t *table) keep(from, to int, ok func(*counter) bool) (dropped int) {
 				p = &n.next
 			} else {
 				*p = n.next
-				t.len--
-				n.ledger.distinct--
 				dropped++
-				n.ledger.remember(n)
+				if !n.ledger.left {
+					t.len--
+					n.ledger.distinct--
+					n.ledger.remember(n)
+				}
 			}
 		}
 	}
 	return dropped
+}
+
+// leave is for a ledger that no rule has any more: its counters, whose number it
+// returns, count no longer and are to be dropped.
+func (t *table) leave(l *ledger) int {
+	l.left = true
+	t.len -= l.distinct
+	return l.distinct
 }

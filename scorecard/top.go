@@ -69,7 +69,9 @@ func (c *Card) some(into []reading, at int) (read []reading, next int, more bool
 	defer c.mu.Unlock()
 	for end := at + stretch; at < min(end, len(c.mu.buckets)) && len(into) < stretch; at++ {
 		for n := c.mu.buckets[at]; n != nil; n = n.next {
-			into = append(into, n.read())
+			if !n.ledger.left {
+				into = append(into, n.read())
+			}
 		}
 	}
 	return into, at, at < len(c.mu.buckets)
