@@ -51,6 +51,8 @@ The table has a line for each scenario and config. Among its columns are
   died %      attempts that waited in vain
   t0 % ...    the tier's requests that were answered in time
 
+and below it, for several scenarios, how some of these are spread over them, for each config by itself.
+
 With -against the loads of a measured curve are simulated, and both are shown at each load and in one picture:
 
   shedcurve sim -scenario shedcurve.scenario.json -against shedcurve.json -out FOLDER

@@ -53,7 +53,7 @@ func tierColumn(name string) column {
 }
 
 // writeTable writes a line for each scenario and config, without columns that have
-// nothing in them, and how regrets and the rest are spread over all of them.
+// nothing in them, and how regrets and the rest are spread over a config's scenarios.
 func writeTable(w io.Writer, rows []row) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
 	shown := slices.DeleteFunc(slices.Clone(columns), func(c column) bool {
@@ -72,16 +72,36 @@ func writeTable(w io.Writer, rows []row) error {
 	if err := t.Flush(); err != nil {
 		return err
 	}
-	if len(rows) < 2 {
-		return nil
-	}
-	for _, s := range summaries(rows) {
-		if len(s.values) == 0 {
-			continue
+	return writeSpreads(w, rows)
+}
+
+// writeSpreads tells of each config how its scenarios came out together. What one config
+// does better must not hide what another does worse.
+func writeSpreads(w io.Writer, rows []row) error {
+	scenarios := map[string][]row{} // by config
+	var configs []string
+	for _, r := range rows {
+		if scenarios[r.Config] == nil {
+			configs = append(configs, r.Config)
 		}
-		v := spreadOf(s.values)
-		if _, err := fmt.Fprintf(w, "%s: median %.1f, mean %.1f, worst %.1f\n", s.name, v.Median, v.Mean, v.Worst); err != nil {
-			return err
+		scenarios[r.Config] = append(scenarios[r.Config], r)
+	}
+	for _, name := range configs {
+		if len(scenarios[name]) < 2 {
+			return nil // each config has as many, and the table tells it all
+		}
+		whose := ""
+		if len(configs) > 1 {
+			whose = name + ": "
+		}
+		for _, s := range summaries(scenarios[name]) {
+			if len(s.values) == 0 {
+				continue
+			}
+			v := spreadOf(s.values)
+			if _, err := fmt.Fprintf(w, "%s%s: median %.1f, mean %.1f, worst %.1f\n", whose, s.name, v.Median, v.Mean, v.Worst); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
