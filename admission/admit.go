@@ -173,43 +173,51 @@ func (c *Controller) arrive(ctx context.Context, a *ask, r *Request, wait bool) 
 		a.now = c.now()
 	}
 	l.mu.Lock()
-	e, k := a.e, l.mu.core
-	if e == nil {
-		e = l.takeLocked(c)
-	}
-	e.describe(a, r)
+	k := l.mu.core
+	var answer scorecard.Answer
 	if a.unasked {
 		// Not as a literal, which is made elsewhere and then copied: the copy waits for it.
 		var values [numTags]string
 		values[0], values[1], values[2], values[3], values[4] = r.Tenant, r.Caller, r.Op, l.name, tierNames[a.rank/NumCohorts]
-		if full := c.card.AcquireLocked(requestForm, values[:], &e.hold); full != nil {
+		var full *scorecard.CapError
+		if answer, full = c.card.AskLocked(requestForm, values[:]); full != nil {
 			k.Refuse(a.rank, ReasonTenantCap, false)
 			if full.Cap.Share > 0 {
 				k.Short()
 			}
-			return c.shedLocked(ctx, a, r, e, ReasonTenantCap, full)
+			return c.shedLocked(ctx, a, r, ReasonTenantCap, full)
 		}
 	}
 	hash := uint32(0)
 	if k.Divided(a.rank) {
 		hash = hashOf(r)
 	}
-	if k.Offer(a.rank, hash, a.ghost) {
-		if a.ghost {
-			k.Unslotted(&e.call)
-			return c.ghostLocked(ctx, a, r, e, ReasonPriority)
-		}
-		return c.shedLocked(ctx, a, r, e, ReasonPriority, nil)
+	shed := k.Offer(a.rank, hash, a.ghost)
+	if shed && !a.ghost {
+		answer.PassLocked()
+		return c.shedLocked(ctx, a, r, ReasonPriority, nil)
+	}
+	e := a.e
+	if e == nil { // who is shed needs one for this moment only
+		e = l.peekLocked(c)
+	}
+	e.describe(a, r)
+	if shed {
+		e.claimLocked(a, answer)
+		k.Unslotted(&e.call)
+		return c.ghostLocked(ctx, a, r, e, ReasonPriority)
 	}
 	if k.Timed(&e.call, wait) && a.now == core.Untimed {
 		a.now = c.now()
 	}
 	state := k.Arrive(a.now, &e.call, l.chanceLocked(), wait)
-	switch {
-	case a.ghost:
+	if state == core.Refused && !a.ghost {
+		answer.PassLocked()
+		return c.shedLocked(ctx, a, r, e.call.Reason, nil)
+	}
+	e.claimLocked(a, answer)
+	if a.ghost {
 		return c.ghostLocked(ctx, a, r, e, e.call.Reason)
-	case state == core.Refused:
-		return c.shedLocked(ctx, a, r, e, e.call.Reason, nil)
 	}
 	settled, wake := k.Settled(), l.wakeLocked()
 	t := e.ticket()
@@ -222,6 +230,18 @@ func (c *Controller) arrive(ctx context.Context, a *ask, r *Request, wait bool) 
 		return c.wait(ctx, e, r)
 	}
 	return c.tellAdmit(ctx, t), nil
+}
+
+// claimLocked keeps the entry for the request, with what the request holds.
+func (e *entry) claimLocked(a *ask, answer scorecard.Answer) {
+	if a.e == nil {
+		e.lane.takeLocked(e.ctrl)
+	}
+	if a.unasked {
+		answer.TakeLocked(&e.hold)
+	} else {
+		e.hold = a.hold
+	}
 }
 
 // doneOnArrival: a deadline that has passed is load's doing, or nobody's; a
@@ -268,13 +288,3 @@ func tagsOf(tags []scorecard.Tag, a *ask, r *Request) []scorecard.Tag {
 }
 
 var tierNames = [NumTiers]string{"t0", "t1", "t2", "t3", "t4", "t5"}
-
-// hashOf decides over a request at the gate's boundary. What a request is
-// about stays the same over its retries, so they meet the same verdict; a
-// request that does not say is decided by chance.
-func hashOf(r *Request) uint32 {
-	if r.Key == "" {
-		return rand.Uint32()
-	}
-	return uint32(mix(fnv1a(fnv1a(fnvOffset, r.Tenant), r.Key)))
-}

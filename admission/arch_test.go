@@ -34,12 +34,12 @@ var arrows = map[string]struct {
 }{
 	"codel":             {nil, "a leaf: a data structure that is of use by itself"},
 	"pid":               {nil, "a leaf: arithmetic that is of use by itself"},
-	"scorecard":         {[]string{"internal/spin"}, "a leaf: controllers may share a card, so it knows none of them"},
+	"scorecard":         {[]string{"internal/spin", "internal/words"}, "a leaf: controllers may share a card, so it knows none of them"},
 	"regulators":        {[]string{"golang.org/x/time/rate"}, "a leaf: its rate guard is x/time's limiter"},
 	"regulators/promql": {[]string{"regulators", "github.com/prometheus/client_golang/api", "github.com/prometheus/common/model"}, "alone: only who queries a server links its client"},
 
 	"admission/internal/core": {[]string{"codel", "pid", "scorecard"}, "only pure leaves: the simulator runs it in virtual time"},
-	"admission":               {with(leaves, "admission/internal/core"), "a decision needs no transport, file format or metrics library"},
+	"admission":               {with(leaves, "admission/internal/core", "internal/words"), "a decision needs no transport, file format or metrics library"},
 
 	"admission/sim":            {with(surface, "admission/internal/core", "go.yaml.in/yaml/v4"), "drives the core, reads scenarios"},
 	"admission/sim/peers":      {[]string{"pid"}, "laws to compare with, apart from what a service links"},
@@ -49,6 +49,7 @@ var arrows = map[string]struct {
 	"admission/oteladmission":  {with(surface, "admission/internal/facts", "go.opentelemetry.io/otel"), "only the API: which SDK is its user's choice"},
 	"admission/debug":          {surface, "a page about a controller needs only the controller"},
 	"internal/spin":            {nil, "a lock"},
+	"internal/words":           {nil, "strings"},
 	"internal/admissiontest":   {surface, "what tests of several packages share of the controller's"},
 	"httpmw":                   {with(surface, "github.com/felixge/httpsnoop"), "wraps a ResponseWriter and keeps its optional interfaces"},
 	"grpcmw":                   {with(surface, "google.golang.org/grpc", "google.golang.org/genproto/googleapis/rpc", "google.golang.org/protobuf"), "interceptors, with error details"},

@@ -73,23 +73,25 @@ func (l *lane) mode() Mode { return Mode(l.lax.Load()) }
 func (e *entry) describe(a *ask, r *Request) {
 	e.call.Rank, e.call.Op, e.call.Cost, e.call.Deadline = a.rank, r.Op, a.cost, a.due
 	e.call.Ghost, e.call.Stream, e.call.Untimed = a.ghost, r.Stream, false
-	if !a.unasked {
-		e.hold = a.hold
-	}
 }
 
 // ticket is that of the request which the entry is for now. The lane is locked, or
 // the request has no other ticket yet.
 func (e *entry) ticket() Ticket { return Ticket{e: e, gen: e.gen, untimed: e.call.Untimed} }
 
-// takeLocked returns an unused entry.
-func (l *lane) takeLocked(c *Controller) *entry {
-	e := l.mu.free
-	if e == nil {
-		e = &entry{lane: l, ctrl: c, ready: make(chan struct{}, 1)}
+// peekLocked returns an entry that is not in use, and stays so until takeLocked.
+func (l *lane) peekLocked(c *Controller) *entry {
+	if l.mu.free == nil {
+		e := &entry{lane: l, ctrl: c, ready: make(chan struct{}, 1)}
 		e.call.Owner = e
-		return e
+		l.mu.free = e
 	}
+	return l.mu.free
+}
+
+// takeLocked returns an entry for a request's use.
+func (l *lane) takeLocked(c *Controller) *entry {
+	e := l.peekLocked(c)
 	l.mu.free, e.next = e.next, nil
 	return e
 }

@@ -8,18 +8,11 @@ import (
 )
 
 // shedLocked ends the way of a request that is shed at the lane's door, and unlocks.
-func (c *Controller) shedLocked(ctx context.Context, a *ask, r *Request, e *entry, why Reason, cause error) (Ticket, error) {
+func (c *Controller) shedLocked(ctx context.Context, a *ask, r *Request, why Reason, cause error) (Ticket, error) {
 	l := a.lane
 	shed := l.refusals.Load().pick(why, a.rank, r.Attempt, l.turnLocked())
-	settled, wake := l.mu.core.Settled(), l.wakeLocked()
-	if a.unasked {
-		e.hold.ReleaseLocked()
-	}
-	if a.e == nil {
-		l.putLocked(e)
-	}
+	wake := l.mu.asleep && l.wakeLocked()
 	l.mu.Unlock()
-	tell(settled)
 	if wake { // what is shed shows in logs and on the page only while the loop runs
 		c.wake()
 	}
@@ -70,9 +63,10 @@ func (c *Controller) refusedLocked(ctx context.Context, a *ask, r *Request, shed
 	if ghost {
 		e := a.e
 		if e == nil {
-			e = l.takeLocked(c)
+			e = l.peekLocked(c)
 		}
 		e.describe(a, r)
+		e.claimLocked(a, scorecard.Answer{})
 		l.mu.core.Unslotted(&e.call)
 		t = e.ticket()
 	}

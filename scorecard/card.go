@@ -118,58 +118,69 @@ func (c *Card) SetPressed(pressed bool) {
 // It allocates only to begin the counter of a value not seen before.
 func (c *Card) Acquire(tags []Tag) (h Hold, err error) {
 	c.mu.Lock()
-	refusal := c.acquireTags(tags, &h)
+	v, over, why := c.askTags(tags)
+	if why == nil {
+		c.take(v, over, &h)
+	}
 	c.mu.Unlock()
-	if refusal != nil { // as an error, a nil *CapError would not be nil
-		return Hold{}, refusal
+	if why != nil { // as an error, a nil *CapError would not be nil
+		return h, why
 	}
 	return h, nil
 }
 
-// acquireTags looks the verdict up, or finds it rule by rule and leaves it in the
-// memo.
-func (c *Card) acquireTags(tags []Tag, h *Hold) *CapError {
-	var v *verdict
-	if i := c.mu.shapeOf(&c.mu.program, tags); i >= 0 {
-		var values [maxShape]string
-		for k := range tags {
-			values[k] = tags[k].Value
-		}
-		var known bool
-		if v, known = c.mu.memo.find(i, values[:]); known {
-			return c.repeat(v, h)
-		}
+// askTags looks the verdict up, or finds it rule by rule and leaves it in the
+// memo. over has the bit of each part whose rule would refuse, but is in shadow.
+func (c *Card) askTags(tags []Tag) (v *verdict, over uint8, why *CapError) {
+	i := c.mu.shapeOf(&c.mu.program, tags)
+	if i < 0 {
+		return c.judge(&request{tags: tags}, nil)
 	}
-	return c.judge(&request{tags: tags}, v, h)
+	var values [maxShape]string
+	for k := range tags {
+		values[k] = tags[k].Value
+	}
+	if v = c.mu.memo.find(i, values[:]); v == nil {
+		return c.judge(&request{tags: tags}, c.mu.begin(i, values[:]))
+	}
+	over, why = c.repeat(v)
+	return v, over, why
 }
 
 // repeat goes through the counters of a verdict.
-func (c *Card) repeat(v *verdict, h *Hold) *CapError {
+func (c *Card) repeat(v *verdict) (over uint8, why *CapError) {
 	if v.caps != c.mu.caps {
-		v.caps = c.mu.caps
-		for i, r := range v.rules[:v.n] {
-			v.bounds[i], _ = r.bound(c.mu.pressed, v.limit)
-		}
+		c.renew(v)
 	}
-	for i, n := range v.counters[:v.n] {
-		n.used = true
-		if n.held >= v.bounds[i] {
-			if why := c.over(v.rules[i], n, v.limit, h); why != nil {
-				return why
-			}
+	for i := range v.parts[:v.n] {
+		p := &v.parts[i]
+		p.counter.used = true
+		if p.counter.held < p.bound {
+			continue
 		}
-		h.counters[i] = n
-		h.n++
+		if !p.rule.shadow {
+			p.counter.refuse()
+			return 0, p.why
+		}
+		over |= 1 << i
 	}
-	c.take(h)
-	return nil
+	return over, nil
 }
 
-// judge goes through the rules. v is nil if the verdict cannot be kept.
-func (c *Card) judge(q *request, v *verdict, h *Hold) *CapError {
-	var spare verdict
+// renew takes in the caps that are in force now.
+func (c *Card) renew(v *verdict) {
+	v.caps = c.mu.caps
+	for i := range v.parts[:v.n] {
+		p := &v.parts[i]
+		p.bound, p.why = p.rule.bound(c.mu.pressed, v.limit)
+	}
+}
+
+// judge goes through the rules. With v nil the verdict cannot be kept.
+func (c *Card) judge(q *request, v *verdict) (_ *verdict, over uint8, why *CapError) {
 	if v == nil {
-		v = &spare
+		v = &c.mu.spare
+		v.n, v.limit = 0, nil
 	}
 	c.mu.resolve(q)
 	if c.mu.shares {
@@ -180,62 +191,42 @@ func (c *Card) judge(q *request, v *verdict, h *Hold) *CapError {
 		if r == nil {
 			continue
 		}
-		n := c.mu.counter(r, q)
-		bound, _ := r.bound(c.mu.pressed, v.limit)
-		v.rules[v.n], v.counters[v.n], v.bounds[v.n] = r, n, bound
-		v.n++
-		if n.held >= bound {
-			if why := c.over(r, n, v.limit, h); why != nil {
-				return why
+		p := &v.parts[v.n]
+		p.rule, p.counter = r, c.mu.counter(r, q)
+		p.bound, p.why = r.bound(c.mu.pressed, v.limit)
+		if p.counter.held >= p.bound {
+			if !r.shadow {
+				p.counter.refuse()
+				return v, 0, p.why
 			}
+			over |= 1 << v.n
 		}
-		h.counters[h.n] = n
-		h.n++
+		v.n++
 	}
 	v.as, v.caps = c.mu.now, c.mu.caps
-	c.take(h)
-	return nil
+	return v, over, nil
 }
 
-// over is for a counter at its cap: it returns the refusal, or notes that n would
-// have been it in shadow.
-func (c *Card) over(r *rule, n *counter, limit *int, h *Hold) *CapError {
-	_, why := r.bound(c.mu.pressed, limit)
-	if !r.shadow {
-		n.refuse()
-		return why
+// take counts a request that no rule refuses. What a rule in shadow would refuse
+// takes no place, or the rule would go on to refuse what it has room for.
+func (c *Card) take(v *verdict, over uint8, h *Hold) {
+	h.card, h.n, h.shadowed = nil, 0, nil
+	for i := range v.parts[:v.n] {
+		p := &v.parts[i]
+		if over&(1<<i) != 0 {
+			p.counter.shadow()
+			if h.shadowed == nil {
+				h.shadowed = p.why
+			}
+			continue
+		}
+		p.counter.take()
+		h.counters[h.n] = p.counter
+		h.n++
 	}
-	h.over |= 1 << h.n
-	if h.shadowed == nil {
-		h.shadowed = why
-	}
-	return nil
-}
-
-// take counts a request that no rule refuses.
-func (c *Card) take(h *Hold) {
 	if h.n > 0 {
 		h.card = c
 	}
-	if h.over == 0 {
-		for _, n := range h.counters[:h.n] {
-			n.take()
-		}
-		return
-	}
-	// What a rule in shadow would refuse takes no place, or the rule would go on to
-	// refuse what it has room for.
-	kept := 0
-	for i, n := range h.counters[:h.n] {
-		if h.over&(1<<i) != 0 {
-			n.shadow()
-			continue
-		}
-		n.take()
-		h.counters[kept] = n
-		kept++
-	}
-	h.n = kept
 }
 
 // bound returns how many may be held on a counter of r, and the refusal of one
@@ -253,4 +244,16 @@ func (r *rule) bound(pressed bool, limit *int) (int, *CapError) {
 		}
 	}
 	return bound, why
+}
+
+// pass counts a request that no rule refuses and that holds nothing.
+func (v *verdict) pass(over uint8) {
+	for i := range v.parts[:v.n] {
+		n := v.parts[i].counter
+		if over&(1<<i) != 0 {
+			n.shadow()
+		} else {
+			n.ledger.admitted++
+		}
+	}
 }

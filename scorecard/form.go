@@ -16,6 +16,49 @@ func (f *Form) tags(tags []Tag, values []string) []Tag {
 	return tags
 }
 
+// Lock locks the Card until Unlock. An owner who locks for each request in any case can
+// keep his own state under this lock and call AskLocked, TakeLocked and ReleaseLocked, which
+// saves a locking each. While he holds it he must call nothing else of the Card but
+// what ends in Locked. It blocks while somebody else has the lock.
+func (c *Card) Lock() { c.mu.Lock() }
+
+// Unlock ends what Lock began.
+func (c *Card) Unlock() { c.mu.Unlock() }
+
+// An Answer is what the rules say of a request, for as long as the lock is held. It is
+// worth nothing once the Card was asked again.
+type Answer struct {
+	card *Card
+	v    *verdict
+	over uint8
+}
+
+// AskLocked asks the rules about a request with tags of these values, one for each
+// of f's keys, and returns the refusal, if any, which it counts. Who is not refused is
+// counted by TakeLocked or PassLocked. REQUIRES: the lock is held.
+func (c *Card) AskLocked(f *Form, values []string) (Answer, *CapError) {
+	if i := c.mu.shapeOfForm(&c.mu.program, f, values); i >= 0 {
+		if v := c.mu.memo.find(i, values); v != nil {
+			over, why := c.repeat(v)
+			return Answer{c, v, over}, why
+		}
+	}
+	return c.askForm(f, values)
+}
+
+// askForm goes through the rules.
+func (c *Card) askForm(f *Form, values []string) (Answer, *CapError) {
+	var (
+		v   *verdict
+		buf [maxShape]Tag
+	)
+	if c.mu.form == f {
+		v = c.mu.begin(int(c.mu.formAt), values)
+	}
+	v, over, why := c.judge(&request{tags: f.tags(buf[:0], values)}, v)
+	return Answer{c, v, over}, why
+}
+
 // shapeOfForm is shapeOf for a Form.
 func (m *memo) shapeOfForm(p *program, f *Form, values []string) int {
 	if m.form == f {
@@ -29,37 +72,17 @@ func (m *memo) shapeOfForm(p *program, f *Form, values []string) int {
 	return i
 }
 
-// Lock locks the Card until Unlock. An owner who locks for each request in any case can
-// keep his own state under this lock and call AcquireLocked and ReleaseLocked, which
-// saves a locking each. While he holds it he must call nothing else of the Card but
-// what ends in Locked. It blocks while somebody else has the lock.
-func (c *Card) Lock() { c.mu.Lock() }
+// TakeLocked counts the request in h, which must hold nothing: with that it is what
+// [Card.Acquire] is. REQUIRES: the lock is held as it was when the Card was asked.
+func (a Answer) TakeLocked(h *Hold) { a.card.take(a.v, a.over, h) }
 
-// Unlock ends what Lock began.
-func (c *Card) Unlock() { c.mu.Unlock() }
-
-// AcquireLocked is [Card.Acquire] for tags of these values, one for each of f's keys.
-// It fills in h, which must hold nothing, and returns the refusal, if any.
-// REQUIRES: the lock is held.
-func (c *Card) AcquireLocked(f *Form, values []string, h *Hold) *CapError {
-	h.card, h.n, h.over, h.shadowed = nil, 0, 0, nil
-	why := c.acquireForm(f, values, h)
-	if why != nil {
-		h.n = 0
+// PassLocked counts the request as one that ended as soon as it began: something else
+// than the rules refused it. REQUIRES: the lock is held as it was when the Card was asked.
+// The zero Answer counts nothing.
+func (a Answer) PassLocked() {
+	if a.v != nil {
+		a.v.pass(a.over)
 	}
-	return why
-}
-
-func (c *Card) acquireForm(f *Form, values []string, h *Hold) *CapError {
-	var v *verdict
-	if i := c.mu.shapeOfForm(&c.mu.program, f, values); i >= 0 {
-		var known bool
-		if v, known = c.mu.memo.find(i, values); known {
-			return c.repeat(v, h)
-		}
-	}
-	var buf [maxShape]Tag
-	return c.judge(&request{tags: f.tags(buf[:0], values)}, v, h)
 }
 
 // SetLimitLocked is [Card.SetLimit]. REQUIRES: the lock is held.

@@ -7,7 +7,6 @@ package scorecard
 type Hold struct {
 	card     *Card
 	n        int
-	over     uint8 // the bit of each counter whose shadow rule would have refused
 	counters [maxGroups]*counter
 	shadowed *CapError
 }

@@ -1,6 +1,10 @@
 package scorecard
 
-import "math/bits"
+import (
+	"math/bits"
+
+	"github.com/spillway-go/spillway/internal/words"
+)
 
 // A memo remembers, for the requests that came lately, which rules and counters
 // count them: what the rules make of a request's tags depends on nothing else.
@@ -14,12 +18,15 @@ type memo struct {
 	oldest  int // of shapes, which the next new one replaces
 	strange int // requests of no shape, since one was replaced
 	entries []verdict
+
+	seen  glance  // of the request in question
+	spare verdict // on requests that cannot be remembered
 }
 
 const (
 	memoBits = 9
 	memoKey  = 64 // bytes; requests with longer values are not remembered
-	maxShape = 8  // tags
+	maxShape = 8  // tags, each of whose lengths has a byte of glance.lens
 
 	// A new shape empties the memo and allocates: who has more shapes than there
 	// is room for shall pay for that now and then, not with every request.
@@ -38,17 +45,22 @@ type shape struct {
 // rules look at. The values are copied: they are the caller's strings,
 // which nothing may hold on to.
 type verdict struct {
-	as       uint64 // of memo.now
-	caps     uint64 // of Card.mu.caps, as of which bounds are right
-	shape    uint8
-	n        uint8           // counters
-	lens     [maxShape]uint8 // of the values
-	ends     [maxShape]ends  // of the values
-	counters [maxGroups]*counter
-	bounds   [maxGroups]int
-	rules    [maxGroups]*rule
-	limit    *int          // of the lane; nil: not known
-	long     [memoKey]byte // the values that ends do not tell
+	as    uint64 // of memo.now
+	caps  uint64 // of Card.mu.caps, as of which the parts are right
+	shape uint8
+	n     uint8 // parts
+	glance
+	parts [maxGroups]part
+	limit *int          // of the lane; nil: not known
+	long  [memoKey]byte // the values that a glance does not tell
+}
+
+// A part of a verdict is what one rule says.
+type part struct {
+	counter *counter
+	bound   int       // how many may be held on it
+	rule    *rule     // if it is known
+	why     *CapError // the refusal of one more
 }
 
 // forget empties the memo. Shapes are of a program's keys.
@@ -62,89 +74,109 @@ func (m *memo) reset() {
 	}
 }
 
-// find returns the place for the verdict on a request of shape number i with these
-// values, one for each of its tags, and whether it is there. A nil place means that
-// it cannot be remembered.
-func (m *memo) find(i int, values []string) (v *verdict, ok bool) {
-	s := &m.shapes[i]
-	var ends [maxShape]ends
-	hash, size := uint64(i), 0
+// find returns the verdict on a request of shape number i with these values, one for
+// each of its tags; nil if there is none.
+func (m *memo) find(i int, values []string) *verdict {
+	v := m.place(i, values)
+	if v == nil || v.as != m.now || int(v.shape) != i || !v.looks(&m.shapes[i], &m.seen) {
+		return nil
+	}
+	if v.lens&lensAbove15 != 0 && !v.is(&m.shapes[i], values) {
+		return nil
+	}
+	return v
+}
+
+// place returns where the verdict on a request has its place; nil if it cannot be
+// remembered.
+func (m *memo) place(i int, values []string) *verdict {
+	hash, size := m.seen.at(&m.shapes[i], values)
+	if size > memoKey {
+		return nil
+	}
+	hash = (hash + uint64(i)) * 0x9e3779b97f4a7c15
+	return &m.entries[hash>>(64-memoBits)&(1<<memoBits-1)]
+}
+
+// A glance is what is looked at of a request's values: their lengths, and the first
+// and the last eight bytes of each, or four, or single ones, which is all there is
+// of it up to 16 bytes. As a hash these are no good one, nor safe from those who choose
+// names that collide: such requests are not remembered.
+type glance struct {
+	lens uint64 // a byte for each value
+	ends [maxShape]struct{ first, last uint64 }
+}
+
+const (
+	wholeEnds   = 16
+	lensAbove15 = 0xf0f0f0f0f0f0f0f0 // of these one is set if a length is above 15
+)
+
+// at looks, and returns a hash, and how many bytes the values have.
+func (g *glance) at(s *shape, values []string) (hash uint64, size int) {
+	lens := uint64(0)
 	for k, at := range s.at[:s.used] {
 		value := values[at]
-		e := &ends[k&(maxShape-1)]
 		n := len(value)
+		var first, last uint64
 		switch {
 		case n >= 8:
-			e.first, e.last = load64(value), load64(value[n-8:])
+			first, last = words.Load64(value), words.Load64(value[n-8:])
 		case n >= 4:
-			e.first, e.last = load32(value), load32(value[n-4:])
+			first, last = words.Load32(value), words.Load32(value[n-4:])
 		case n > 0:
-			e.first, e.last = uint64(value[0])|uint64(value[n/2])<<8, uint64(value[n-1])
+			first, last = uint64(value[0])|uint64(value[n/2])<<8, uint64(value[n-1])
 		}
+		e := &g.ends[k&(maxShape-1)]
+		e.first, e.last = first, last
 		size += n
-		hash = bits.RotateLeft64(hash, 21) + (e.first ^ bits.RotateLeft64(e.last, 29) ^ uint64(n)<<16)
+		lens = lens<<8 | uint64(n)&0xff
+		hash = bits.RotateLeft64(hash, 21) + (first ^ bits.RotateLeft64(last, 29))
 	}
-	hash *= 0x9e3779b97f4a7c15
-	if size > memoKey {
-		return nil, false
-	}
-	v = &m.entries[hash>>(64-memoBits)&(1<<memoBits-1)]
-	if v.as == m.now && int(v.shape) == i && v.is(s, values, &ends) {
-		return v, true
-	}
-	v.become(i, s, values, &ends)
-	return v, false
+	g.lens = lens
+	return hash + lens, size
 }
 
-// ends are the first and the last eight bytes of a value, or four, or single ones;
-// with its length they are all there is of it up to 16 bytes. As a hash they are no
-// good one, nor safe from those who choose names that collide: such requests are not
-// remembered.
-type ends struct{ first, last uint64 }
-
-const wholeEnds = 16
-
-func load32(s string) uint64 {
-	_ = s[3]
-	return uint64(uint32(s[0]) | uint32(s[1])<<8 | uint32(s[2])<<16 | uint32(s[3])<<24)
+// looks tells whether two glances saw the same.
+func (g *glance) looks(s *shape, as *glance) bool {
+	differ := g.lens ^ as.lens
+	for k := range s.used {
+		a, b := &g.ends[k&(maxShape-1)], &as.ends[k&(maxShape-1)]
+		differ |= (a.first ^ b.first) | (a.last ^ b.last)
+	}
+	return differ == 0
 }
 
-func load64(s string) uint64 {
-	_ = s[7]
-	return uint64(s[0]) | uint64(s[1])<<8 | uint64(s[2])<<16 | uint64(s[3])<<24 |
-		uint64(s[4])<<32 | uint64(s[5])<<40 | uint64(s[6])<<48 | uint64(s[7])<<56
-}
-
-func (v *verdict) is(s *shape, values []string, ends *[maxShape]ends) bool {
+// is tells whether the values are those of the verdict, which looks as they do.
+func (v *verdict) is(s *shape, values []string) bool {
 	from := 0
-	for k, at := range s.at[:s.used] {
-		k &= maxShape - 1
-		n := len(values[at])
-		if n != int(v.lens[k]) || ends[k].first != v.ends[k].first || ends[k].last != v.ends[k].last {
-			return false
-		}
-		if n > wholeEnds {
-			if string(v.long[from:from+n]) != values[at] {
+	for _, at := range s.at[:s.used] {
+		if value := values[at]; len(value) > wholeEnds {
+			if string(v.long[from:from+len(value)]) != value {
 				return false
 			}
-			from += n
+			from += len(value)
 		}
 	}
 	return true
 }
 
-// become makes room for the verdict on other values, which is not yet known.
-func (v *verdict) become(shape int, s *shape, values []string, ends *[maxShape]ends) {
-	v.as, v.shape, v.n, v.limit = 0, uint8(shape), 0, nil
-	v.ends = *ends
+// begin returns the place for the verdict on a request, which is not yet known; nil
+// if it cannot be remembered.
+func (m *memo) begin(i int, values []string) *verdict {
+	v := m.place(i, values)
+	if v == nil {
+		return nil
+	}
+	v.as, v.shape, v.n, v.limit, v.glance = 0, uint8(i), 0, nil, m.seen
 	from := 0
-	for k, at := range s.at[:s.used] {
-		value := values[at]
-		v.lens[k] = uint8(len(value))
-		if len(value) > wholeEnds {
+	s := &m.shapes[i]
+	for _, at := range s.at[:s.used] {
+		if value := values[at]; len(value) > wholeEnds {
 			from += copy(v.long[from:], value)
 		}
 	}
+	return v
 }
 
 // shapeOf returns the index of the tags' shape, or -1 if they have none.

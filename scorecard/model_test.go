@@ -114,13 +114,16 @@ func (m *model) acquire() {
 			{"caller", "x"},
 		}[m.rand.IntN(4)])
 	}
-	hold, err := m.ask(tags)
+	hold, passed, err := m.ask(tags)
 	taken, refusedBy := m.want.acquire(tags)
 	checkVerdict(m.t, err, refusedBy)
 	if m.t.Failed() {
 		m.t.Fatalf("at tags %.40q, rules %v", tags, m.want.rules)
 	}
-	if err == nil {
+	switch {
+	case passed:
+		m.want.release(taken)
+	case err == nil:
 		m.out = append(m.out, pair{hold, taken})
 	}
 }
@@ -128,8 +131,9 @@ func (m *model) acquire() {
 // forms are some orders of keys.
 var forms = []*Form{NewForm("tenant", "op"), NewForm("caller", "op", "lane", "tenant"), NewForm("lane", "tenant"), NewForm("tenant", "tenant"), NewForm("op"), NewForm()}
 
-// ask asks in the form that the tags have, if it is one of forms.
-func (m *model) ask(tags []Tag) (Hold, error) {
+// ask asks in the form that the tags have, if it is one of forms, and then may let the
+// request pass.
+func (m *model) ask(tags []Tag) (h Hold, passed bool, err error) {
 	var keys, values []string
 	for _, t := range tags {
 		keys, values = append(keys, t.Key), append(values, t.Value)
@@ -138,14 +142,20 @@ func (m *model) ask(tags []Tag) (Hold, error) {
 		if slices.Equal(f.keys, keys) {
 			m.card.Lock()
 			defer m.card.Unlock()
-			var h Hold
-			if why := m.card.AcquireLocked(f, values, &h); why != nil {
-				return h, why
+			answer, why := m.card.AskLocked(f, values)
+			if why != nil {
+				return h, false, why
 			}
-			return h, nil
+			if m.rand.IntN(4) == 0 {
+				answer.PassLocked()
+				return h, true, nil
+			}
+			answer.TakeLocked(&h)
+			return h, false, nil
 		}
 	}
-	return m.card.Acquire(tags)
+	h, err = m.card.Acquire(tags)
+	return h, false, err
 }
 
 func (m *model) release() {
