@@ -58,6 +58,33 @@
 // their own lane where [Config.Hold] says so. In long-lived streams each message
 // that comes in can be admitted by itself, see [Config.Messages].
 //
+// # Slow clients
+//
+// A unary call is asked about once its message is there: a client that sends headers
+// and then nothing, or headers without end, holds no slot, no place in the queue and
+// nothing on the scorecard. It does hold a goroutine and some kilobytes of the server,
+// which by default lets each connection have as many of them as it likes, for ever. A
+// server that strangers reach sets, with periods of its own choice:
+//
+//	grpc.ConnectionTimeout(10 * time.Second), // until HTTP/2 is spoken; by default two minutes
+//	grpc.MaxConcurrentStreams(100),           // per connection
+//	grpc.MaxHeaderListSize(64 << 10),         // by default 16 MiB
+//	grpc.KeepaliveParams(keepalive.ServerParameters{
+//		MaxConnectionIdle: 5 * time.Minute,
+//		// Nothing else ends a call whose message never comes, if its client answers pings
+//		// and brought no deadline.
+//		MaxConnectionAge: 30 * time.Minute, MaxConnectionAgeGrace: time.Minute,
+//		// A client that is gone, or in the middle of headers, cannot answer.
+//		Time: time.Minute, Timeout: 20 * time.Second,
+//	}),
+//	grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: 30 * time.Second}), // against floods of pings
+//
+// and bounds the number of connections where it listens, say by
+// golang.org/x/net/netutil.LimitListener. The grace ends long calls too: give it the
+// length of the longest that is to be let through. Streams are asked about when they
+// open, so one that holds a slot holds it for a slow client as well. What a client
+// may hold of them is for a rule of the scorecard.
+//
 // # What a load balancer is told
 //
 // With [Config.LoadReports] every answer says how loaded this replica is, so that

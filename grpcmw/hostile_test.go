@@ -128,7 +128,7 @@ func (s *siege) stand(t *testing.T, attack func(*testing.T, *siege)) {
 }
 
 // crowded has n strangers do the same at once, over and over, on a few connections.
-func (s *siege) crowded(t *testing.T, n int, do func(ctx context.Context, client testgrpc.TestServiceClient)) {
+func (s *siege) crowded(t *testing.T, n int, do func(ctx context.Context, client testgrpc.TestServiceClient, conn *grpc.ClientConn)) {
 	ctx, cancel := context.WithDeadline(t.Context(), s.End)
 	defer cancel()
 	var all sync.WaitGroup
@@ -138,12 +138,19 @@ func (s *siege) crowded(t *testing.T, n int, do func(ctx context.Context, client
 		for range n / 8 {
 			all.Go(func() {
 				for ctx.Err() == nil {
-					do(ctx, client)
+					do(ctx, client, conn)
 				}
 			})
 		}
 	}
 	all.Wait()
+}
+
+// neverArrived is for strangers who never come as far as the controller.
+func (s *siege) neverArrived(t *testing.T) {
+	if r := s.Ctrl.Stats().Rules[1]; r.Admitted+r.Refused != 0 {
+		t.Errorf("%d calls of strangers arrived, %d of them were refused", r.Admitted+r.Refused, r.Refused)
+	}
 }
 
 // claims are what strangers put into metadata: false, absurd, huge.
@@ -170,7 +177,7 @@ func TestHostileCalls(t *testing.T) {
 	}
 	for name, attack := range map[string]func(*testing.T, *siege){
 		"streams that say nothing": func(t *testing.T, s *siege) {
-			s.crowded(t, 400, func(ctx context.Context, client testgrpc.TestServiceClient) {
+			s.crowded(t, 400, func(ctx context.Context, client testgrpc.TestServiceClient, _ *grpc.ClientConn) {
 				if ss, err := client.FullDuplexCall(ctx); err == nil {
 					_, _ = ss.Recv()
 				}
@@ -178,7 +185,7 @@ func TestHostileCalls(t *testing.T) {
 			})
 		},
 		"slow readers": func(t *testing.T, s *siege) {
-			s.crowded(t, 400, func(ctx context.Context, client testgrpc.TestServiceClient) {
+			s.crowded(t, 400, func(ctx context.Context, client testgrpc.TestServiceClient, _ *grpc.ClientConn) {
 				ss, err := client.StreamingOutputCall(ctx, &testgrpc.StreamingOutputCallRequest{})
 				for err == nil {
 					_, err = ss.Recv()
@@ -202,13 +209,41 @@ func TestHostileCalls(t *testing.T) {
 			}
 			all.Wait()
 		},
+		"calls whose message never comes": func(t *testing.T, s *siege) {
+			s.crowded(t, 2000, func(ctx context.Context, client testgrpc.TestServiceClient, conn *grpc.ClientConn) {
+				if _, err := conn.NewStream(ctx, &grpc.StreamDesc{ClientStreams: true}, unaryMethod); err == nil {
+					<-ctx.Done()
+				}
+			})
+			s.neverArrived(t)
+		},
+		"headers that never end": func(t *testing.T, s *siege) {
+			var all sync.WaitGroup
+			for range 400 {
+				all.Go(func() {
+					conn, err := net.Dial("tcp", s.addr)
+					if err != nil {
+						t.Error(err)
+						return
+					}
+					defer conn.Close()
+					_, err = conn.Write([]byte(openHeaders))
+					for err == nil && time.Now().Before(s.End) {
+						_, err = conn.Write([]byte(frame(continuationFrame, 0, 1, "\x00\x01x\x01x")))
+						time.Sleep(10 * time.Millisecond)
+					}
+				})
+			}
+			all.Wait()
+			s.neverArrived(t)
+		},
 		"absurd claims": func(t *testing.T, s *siege) {
-			s.crowded(t, 32, func(ctx context.Context, client testgrpc.TestServiceClient) {
+			s.crowded(t, 32, func(ctx context.Context, client testgrpc.TestServiceClient, _ *grpc.ClientConn) {
 				_, _ = client.UnaryCall(brazen(ctx), &testgrpc.SimpleRequest{})
 			})
 		},
 		"a retry storm of t0": func(t *testing.T, s *siege) {
-			s.crowded(t, 64, func(ctx context.Context, client testgrpc.TestServiceClient) {
+			s.crowded(t, 64, func(ctx context.Context, client testgrpc.TestServiceClient, _ *grpc.ClientConn) {
 				ctx = metadata.AppendToOutgoingContext(ctx, "priority", "t0", "baggage", "admission.priority=t0", "tenant", "customer")
 				_, err := client.UnaryCall(ctx, &testgrpc.SimpleRequest{})
 				if c := status.Code(err); err != nil && c != codes.ResourceExhausted && c != codes.Unavailable && c != codes.DeadlineExceeded {
@@ -219,7 +254,7 @@ func TestHostileCalls(t *testing.T) {
 		"made-up tenants of a careless gateway": func(t *testing.T, s *siege) {
 			var made atomic.Int64
 			s.addr = s.own
-			s.crowded(t, 400, func(ctx context.Context, client testgrpc.TestServiceClient) {
+			s.crowded(t, 400, func(ctx context.Context, client testgrpc.TestServiceClient, _ *grpc.ClientConn) {
 				ctx = metadata.AppendToOutgoingContext(ctx, "tenant", fmt.Sprintf("%d %s", made.Add(1), claims[rand.IntN(len(claims))]))
 				_, _ = client.UnaryCall(ctx, &testgrpc.SimpleRequest{})
 			})
