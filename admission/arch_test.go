@@ -50,6 +50,7 @@ var arrows = map[string]struct {
 	"admission/debug":          {surface, "a page about a controller needs only the controller"},
 	"internal/spin":            {nil, "a lock"},
 	"internal/words":           {nil, "strings"},
+	"internal/race":            {nil, "a constant, for tests"},
 	"internal/admissiontest":   {surface, "what tests of several packages share of the controller's"},
 	"httpmw":                   {with(surface, "github.com/felixge/httpsnoop"), "wraps a ResponseWriter and keeps its optional interfaces"},
 	"grpcmw":                   {with(surface, "google.golang.org/grpc", "google.golang.org/genproto/googleapis/rpc", "google.golang.org/protobuf"), "interceptors, with error details"},

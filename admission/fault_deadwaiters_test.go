@@ -7,6 +7,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/spillway-go/spillway/internal/race"
 )
 
 // B02: what is released goes to waiters whose deadline has passed, one after
@@ -96,7 +98,7 @@ func TestDeadWaitersDoNotConvoy(t *testing.T) {
 	}
 	const tries = 20
 	least, more := time.Hour, 20*time.Millisecond
-	if raceEnabled {
+	if race.Enabled {
 		more *= 10
 	}
 	for range tries {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/spillway-go/spillway/admission/internal/core"
+	"github.com/spillway-go/spillway/internal/race"
 )
 
 // B01: a slot given to a waiter at about the moment its wait ends is lost.
@@ -21,7 +22,7 @@ import (
 func TestGrantRacesTimeout(t *testing.T) {
 	const controllers = 100
 	rounds := 200
-	if raceEnabled {
+	if race.Enabled {
 		rounds = 50
 	}
 	cfg := Pinned(1, 10)
@@ -43,7 +44,7 @@ func TestGrantRacesTimeout(t *testing.T) {
 		}
 		wg.Wait()
 		t.Logf("%d granted, %d not", granted.Load(), refused.Load())
-		if !raceEnabled && (granted.Load() == 0 || refused.Load() == 0) {
+		if !race.Enabled && (granted.Load() == 0 || refused.Load() == 0) {
 			t.Error("no race: the wait always ended in the same way")
 		}
 	})
@@ -74,7 +75,7 @@ func TestGrantRacesTimeout(t *testing.T) {
 		}
 		wg.Wait()
 		t.Logf("%d granted, %d not; %d times in lifo order", granted.Load(), refused.Load(), lifo.Load())
-		if !raceEnabled && (granted.Load() == 0 || refused.Load() == 0 || lifo.Load() == 0) {
+		if !race.Enabled && (granted.Load() == 0 || refused.Load() == 0 || lifo.Load() == 0) {
 			t.Error("no race in lifo order")
 		}
 	})

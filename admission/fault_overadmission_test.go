@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/spillway-go/spillway/internal/race"
 	"github.com/spillway-go/spillway/scorecard"
 )
 
@@ -55,7 +56,7 @@ func (p *peak) out() { p.now.Add(-1) }
 
 // crowdRounds is a thousand, but for the race detector, which is slow here.
 func crowdRounds() int {
-	if raceEnabled {
+	if race.Enabled {
 		return 100
 	}
 	return 1000

@@ -8,6 +8,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/spillway-go/spillway/internal/race"
 )
 
 // B34 (a): what is pooled is still used by its former owner. Ten seconds of
@@ -16,7 +18,7 @@ import (
 func TestReuseUnderRace(t *testing.T) {
 	t.Parallel()
 	long := 2 * time.Second
-	if raceEnabled && !testing.Short() {
+	if race.Enabled && !testing.Short() {
 		long = 10 * time.Second
 	}
 	var mu sync.Mutex

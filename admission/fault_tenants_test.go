@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/spillway-go/spillway/internal/race"
 	"github.com/spillway-go/spillway/scorecard"
 )
 
@@ -17,7 +18,7 @@ import (
 func TestB16MadeUpTenants(t *testing.T) {
 	const slots, tenantCap, table, callers = 50, 10, 1000, 100
 	requests := 1_000_000
-	if raceEnabled {
+	if race.Enabled {
 		requests = 100_000
 	}
 	cfg := Pinned(slots, callers)

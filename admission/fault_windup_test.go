@@ -5,6 +5,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/spillway-go/spillway/internal/race"
 )
 
 // B30: while the output is at its bound the integral keeps growing, so after the
@@ -12,7 +14,7 @@ import (
 // ticks each 500 ms; what it watches bears 100/s.
 func TestB30SignalDoesNotWindUp(t *testing.T) {
 	long := 10 * time.Minute
-	if raceEnabled {
+	if race.Enabled {
 		long = 2 * time.Minute
 	}
 	const tenTicks = 5*time.Second + 500*time.Millisecond // with the jitter of the polls

@@ -9,6 +9,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/spillway-go/spillway/internal/race"
 )
 
 // Promises 2 and 4 as callers see them: the answers to concurrent requests and releases
@@ -223,7 +225,7 @@ func TestAdmissionIsLinearizable(t *testing.T) {
 func linear(t *testing.T, caller func(h *history, c *Controller, who int), kinds ...linearKind) {
 	const seed, callers, limit = 5, 6, 2
 	histories := 3000
-	if raceEnabled {
+	if race.Enabled {
 		histories = 600
 	}
 	c := NewQuiet(t, Pinned(limit, 50))

@@ -12,6 +12,7 @@ import (
 
 	"github.com/spillway-go/spillway/admission"
 	"github.com/spillway-go/spillway/httpmw"
+	"github.com/spillway-go/spillway/internal/race"
 	"github.com/spillway-go/spillway/scorecard"
 )
 
@@ -123,7 +124,7 @@ func TestAMillionTenants(t *testing.T) {
 		t.Errorf("the heap grew by %d bytes, want less than 64 MiB", grown)
 	}
 	most := 1.5
-	if raceEnabled { // which looks at each access to memory, and misses more with a million
+	if race.Enabled { // which looks at each access to memory, and misses more with a million
 		most = 2.5
 	}
 	if float64(m) > most*float64(f) {

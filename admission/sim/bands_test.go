@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/spillway-go/spillway/admission"
+	"github.com/spillway-go/spillway/internal/race"
 )
 
 // band is what the limit's law reached in a scenario when it was designed, and
@@ -80,7 +81,7 @@ func held(t *testing.T, set string, runs int) (regrets []float64, out int) {
 // The limit's law finds what the best fixed limit would serve: here within the
 // medians, means and worst cases it was designed with.
 func TestTrain(t *testing.T) {
-	if raceEnabled {
+	if race.Enabled {
 		return
 	}
 	const runs = 2 // more are for the command, which uses all cores
@@ -93,7 +94,7 @@ func TestTrain(t *testing.T) {
 }
 
 func TestValid(t *testing.T) {
-	if raceEnabled {
+	if race.Enabled {
 		return
 	}
 	regrets, out := held(t, "valid", 1)

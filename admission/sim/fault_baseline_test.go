@@ -7,6 +7,7 @@ import (
 	"github.com/spillway-go/spillway/admission"
 	"github.com/spillway-go/spillway/admission/internal/core"
 	"github.com/spillway-go/spillway/codel"
+	"github.com/spillway-go/spillway/internal/race"
 	"github.com/spillway-go/spillway/pid"
 )
 
@@ -14,7 +15,7 @@ import (
 // under load. Each measurement is a little higher, allows a little more load,
 // and so on. A server of 20 cores, 200 callers who never pause, ten minutes.
 func TestB10BaselineDoesNotDriftUp(t *testing.T) {
-	if raceEnabled {
+	if race.Enabled {
 		return
 	}
 	s := Scenario{

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/spillway-go/spillway/admission"
+	"github.com/spillway-go/spillway/internal/race"
 )
 
 // herd is what a stop of the back end does to clients who retry.
@@ -45,7 +46,7 @@ func stop(t *testing.T, s Scenario, c Client) herd {
 // capacity at once, until the clients have no tries left. A constant of the
 // stop's length would be as good, and is not known beforehand.
 func TestHintsThroughAStop(t *testing.T) {
-	if raceEnabled {
+	if race.Enabled {
 		return
 	}
 	for _, s := range []Scenario{

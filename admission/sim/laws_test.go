@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/spillway-go/spillway/admission"
+	"github.com/spillway-go/spillway/internal/race"
 )
 
 // figures are means over the runs of some scenarios.
@@ -42,7 +43,7 @@ func gated(t *testing.T, law string, names []string, best map[string]float64) (m
 // spares most of them the wait; the published loop spares more, for a percent
 // or two.
 func TestLawsOfTheGate(t *testing.T) {
-	if raceEnabled {
+	if race.Enabled {
 		return
 	}
 	names := []string{"01-mgk50-exp-step2", "03-ps16-exp-step3", "04-cont16-step2", "05-usl-step3", "12-bimodal-1.2x", "14-pareto-1.5x", "15-low10rps-step2"}

@@ -5,13 +5,14 @@ import (
 	"testing"
 
 	"github.com/spillway-go/spillway/admission"
+	"github.com/spillway-go/spillway/internal/race"
 )
 
 // Long runs and ways to fail: what a law does over minutes, from a cold start,
 // through a stall. good is answers within the deadline over requests, in the
 // mean of the runs; limits are those of the last.
 func TestLongRuns(t *testing.T) {
-	if raceEnabled {
+	if race.Enabled {
 		return
 	}
 	exp := func(ms float64) Dist { return Dist{Kind: "exp", MeanMS: ms} }

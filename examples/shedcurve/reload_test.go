@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/spillway-go/spillway/examples/shedcurve/orders"
+	"github.com/spillway-go/spillway/internal/race"
 )
 
 // reloadConfig has a lane by which a version can be told, and limits that begin far above
@@ -154,7 +155,7 @@ func TestB29ServeFollowsItsFileUnderLoad(t *testing.T) {
 	put(path, reloadConfig(0))
 	db := filepath.Join(dir, "orders.db")
 	sizes := testSizes
-	if !raceEnabled {
+	if !race.Enabled {
 		// Requests as dear as the load test's: of cheap ones so many have to be refused at three times
 		// the capacity that it leaves no time for anything else.
 		sizes.Customers = 20

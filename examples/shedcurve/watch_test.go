@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/spillway-go/spillway/examples/shedcurve/load"
+	"github.com/spillway-go/spillway/internal/race"
 )
 
 // A Prometheus that scrapes the service during a curve counts the shed requests by tier and reason as the clients do, and
@@ -18,7 +19,7 @@ func TestPrometheusSeesTheCurve(t *testing.T) {
 		t.Skip("it takes half a minute")
 	}
 	sizes := testSizes
-	if !raceEnabled {
+	if !race.Enabled {
 		sizes.Customers = 20 // as dear as the load test's, so that refusing is not most of the work
 	}
 	// No client gives up before it has its answer, so both sides know of every refusal.

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/spillway-go/spillway/internal/race"
 )
 
 const scenario = `{"name": "small/one", "family": "fifo", "duration_s": 6, "measure_from_s": 1, "step_at_s": 2,
@@ -279,7 +281,7 @@ func TestRequestLog(t *testing.T) {
 // machines: both have less time than a tenth of the minute together, where it takes some 0.4 s.
 func TestAMinuteTakesSeconds(t *testing.T) {
 	most := 5 * time.Second
-	if raceEnabled {
+	if race.Enabled {
 		most *= 10 // so much slower is the detector
 	}
 	dir := t.TempDir()
@@ -300,7 +302,7 @@ func TestAMinuteTakesSeconds(t *testing.T) {
 }
 
 func TestDrawSideBySide(t *testing.T) {
-	if raceEnabled {
+	if race.Enabled {
 		t.Skip("TestDraw has as much to race")
 	}
 	dir := t.TempDir()

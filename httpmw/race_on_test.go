@@ -1,5 +1,0 @@
-//go:build race
-
-package httpmw_test
-
-const raceEnabled = true
