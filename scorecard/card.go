@@ -140,11 +140,12 @@ func (c *Card) askTags(tags []Tag) (v *verdict, over uint8, why *CapError) {
 	for k := range tags {
 		values[k] = tags[k].Value
 	}
-	if v = c.mu.memo.find(i, values[:]); v == nil {
-		return c.judge(&request{tags: tags}, c.mu.begin(i, values[:]))
+	if v = c.mu.memo.find(i, values[:]); v != nil {
+		if over, why = c.repeat(v); v.whole || why != nil {
+			return v, over, why
+		}
 	}
-	over, why = c.repeat(v)
-	return v, over, why
+	return c.judge(&request{tags: tags}, c.mu.begin(i, values[:]))
 }
 
 // repeat goes through the counters of a verdict.
@@ -180,12 +181,13 @@ func (c *Card) renew(v *verdict) {
 func (c *Card) judge(q *request, v *verdict) (_ *verdict, over uint8, why *CapError) {
 	if v == nil {
 		v = &c.mu.spare
-		v.n, v.limit = 0, nil
 	}
 	c.mu.resolve(q)
+	v.limit = nil
 	if c.mu.shares {
 		v.limit = c.mu.limits[q.lane(c.mu.laneSlot)]
 	}
+	v.as, v.caps, v.n, v.whole = c.mu.now, c.mu.caps, 0, false
 	for i := range c.mu.groups {
 		r := c.mu.groups[i].match(q)
 		if r == nil {
@@ -194,16 +196,17 @@ func (c *Card) judge(q *request, v *verdict) (_ *verdict, over uint8, why *CapEr
 		p := &v.parts[v.n]
 		p.rule, p.counter = r, c.mu.counter(r, q)
 		p.bound, p.why = r.bound(c.mu.pressed, v.limit)
-		if p.counter.held >= p.bound {
-			if !r.shadow {
-				p.counter.refuse()
-				return v, 0, p.why
-			}
-			over |= 1 << v.n
-		}
 		v.n++
+		if p.counter.held < p.bound {
+			continue
+		}
+		if !r.shadow {
+			p.counter.refuse()
+			return v, 0, p.why
+		}
+		over |= 1 << (v.n - 1)
 	}
-	v.as, v.caps = c.mu.now, c.mu.caps
+	v.whole = true
 	return v, over, nil
 }
 

@@ -39,8 +39,9 @@ type Answer struct {
 func (c *Card) AskLocked(f *Form, values []string) (Answer, *CapError) {
 	if i := c.mu.shapeOfForm(&c.mu.program, f, values); i >= 0 {
 		if v := c.mu.memo.find(i, values); v != nil {
-			over, why := c.repeat(v)
-			return Answer{c, v, over}, why
+			if over, why := c.repeat(v); v.whole || why != nil {
+				return Answer{c, v, over}, why
+			}
 		}
 	}
 	return c.askForm(f, values)

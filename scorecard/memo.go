@@ -42,13 +42,15 @@ type shape struct {
 }
 
 // A verdict is the answer for all requests with the same values of the tags that
-// rules look at. The values are copied: they are the caller's strings,
+// rules look at. The last part of one that is not whole has refused: what other rules
+// say is not known, nor asked for while it does. The values are copied: they are the caller's strings,
 // which nothing may hold on to.
 type verdict struct {
 	as    uint64 // of memo.now
 	caps  uint64 // of Card.mu.caps, as of which the parts are right
 	shape uint8
 	n     uint8 // parts
+	whole bool  // there are no others
 	glance
 	parts [maxGroups]part
 	limit *int          // of the lane; nil: not known
@@ -161,14 +163,14 @@ func (v *verdict) is(s *shape, values []string) bool {
 	return true
 }
 
-// begin returns the place for the verdict on a request, which is not yet known; nil
+// begin returns the place for the verdict on a request, with what it is found by; nil
 // if it cannot be remembered.
 func (m *memo) begin(i int, values []string) *verdict {
 	v := m.place(i, values)
 	if v == nil {
 		return nil
 	}
-	v.as, v.shape, v.n, v.limit, v.glance = 0, uint8(i), 0, nil, m.seen
+	v.shape, v.glance = uint8(i), m.seen
 	from := 0
 	s := &m.shapes[i]
 	for _, at := range s.at[:s.used] {

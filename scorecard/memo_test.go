@@ -60,6 +60,33 @@ func TestMemoForgetsSweptCounters(t *testing.T) {
 	checkQuiet(t, c)
 }
 
+// A refusal is remembered too, of one who was never let in: who is over his cap may
+// send the most requests. What the rules after it say is asked for once it holds no more.
+func TestMemoRemembersRefusals(t *testing.T) {
+	c := card(t, "each: tenant:* = 1", "op: op:* = 1")
+	h := hold(t, c, "tenant:a op:write", 1)
+	values := []string{"a", "read"}
+	tags := []Tag{{"tenant", values[0]}, {"op", values[1]}}
+	for range 2 {
+		if _, err := c.Acquire(tags); err == nil {
+			t.Fatal("two are held, cap 1")
+		}
+		if v := c.mu.memo.find(c.mu.shapeOf(&c.mu.program, tags), values); v == nil || v.whole || v.n != 1 {
+			t.Fatalf("remembered is %+v, want the refusal alone", v)
+		}
+	}
+	if n := c.Counts(); n[0].Refused != 2 || n[1].Distinct != 1 {
+		t.Errorf("counted %+v", n)
+	}
+	release(h)
+	h = hold(t, c, "tenant:a op:read", 1)
+	if got := c.Counts()[1]; got.Held != 1 || got.Distinct != 2 {
+		t.Errorf("of the operations %+v is counted", got)
+	}
+	release(h)
+	checkQuiet(t, c)
+}
+
 // A cap that is a share follows its lane's limit though the verdict is known.
 func TestMemoFollowsTheLimit(t *testing.T) {
 	c := card(t, "each: tenant:* = 50%")
