@@ -5,12 +5,15 @@ import (
 	"sync"
 )
 
+// Pauses are in turns of an empty loop, of which a processor does one to four in a
+// nanosecond.
 const (
-	tries  = 30 // looks at the lock before others may run: longer than it is held
-	yields = 20 // turns of that before going to sleep: its owner's thread may stand still
+	firstPause = 512  // about as long as the lock is held
+	longPause  = 4096 // as long as one processor takes for a dozen requests
+	patience   = 16   // long pauses before going to sleep: its owner's thread may stand still
 )
 
-// Mutex is a sync.Mutex whose Lock looks again for a few microseconds before it
+// Mutex is a sync.Mutex whose Lock looks again for some ten microseconds before it
 // sleeps. The zero Mutex is unlocked. It must not be copied after first use.
 type Mutex struct{ mu sync.Mutex }
 
@@ -23,13 +26,22 @@ func (m *Mutex) Lock() {
 	}
 }
 
+// wait looks at the lock ever more seldom. Each look takes its memory from the owner's
+// processor, who then waits for it, and with the lock all that it guards moves from one
+// processor to the other: better that each of them does a dozen requests in a row.
 func (m *Mutex) wait() {
-	for range yields {
-		for range tries {
-			if m.mu.TryLock() {
-				return
-			}
+	pause := firstPause
+	for left := patience; left > 0; {
+		for range pause {
 		}
+		if m.mu.TryLock() {
+			return
+		}
+		if pause < longPause {
+			pause *= 2
+			continue
+		}
+		left--
 		runtime.Gosched()
 	}
 	m.mu.Lock()
