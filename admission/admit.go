@@ -219,17 +219,22 @@ func (c *Controller) arrive(ctx context.Context, a *ask, r *Request, wait bool) 
 	if a.ghost {
 		return c.ghostLocked(ctx, a, r, e, e.call.Reason)
 	}
-	settled, wake := k.Settled(), l.wakeLocked()
 	t := e.ticket()
+	if state == core.Running { // nobody was settled, and nobody new may expire
+		wake := l.mu.asleep && l.wakeLocked()
+		l.mu.Unlock()
+		if wake {
+			c.wake()
+		}
+		return c.tellAdmit(ctx, t), nil
+	}
+	settled, wake := k.Settled(), l.wakeLocked()
 	l.mu.Unlock()
 	tell(settled)
 	if wake {
 		c.wake()
 	}
-	if state == core.Waiting {
-		return c.wait(ctx, e, r)
-	}
-	return c.tellAdmit(ctx, t), nil
+	return c.wait(ctx, e, r)
 }
 
 // claimLocked keeps the entry for the request, with what the request holds.

@@ -2,6 +2,13 @@ package core
 
 import "time"
 
+// granted is grant, for the many times that nobody waits.
+func (l *Lane) granted() {
+	if l.changed = false; l.queue.Len() > 0 {
+		l.grant()
+	}
+}
+
 // grant gives free slots to the waiters, best first. Dead ones are passed
 // over: no slot is spent on a caller who cannot use the answer any more.
 func (l *Lane) grant() {

@@ -52,15 +52,18 @@ func (l *Lane) stop(c *Call) {
 // change of inflight and before the laws look, not with every call: the sum must
 // be the same to the last bit however often an owner asks.
 func (l *Lane) account() {
-	t := &l.tick
-	switch {
-	case l.now > t.areaAt:
-		t.area, t.areaAt = l.used(), l.now
-		t.unseen, t.levels = 0, 0
-	case l.blind:
-		t.unseen++
-		t.levels += l.inflight
+	if l.now > l.tick.areaAt {
+		l.accountNow()
+	} else if l.blind {
+		l.tick.unseen++
+		l.tick.levels += l.inflight
 	}
+}
+
+func (l *Lane) accountNow() {
+	t := &l.tick
+	t.area, t.areaAt = l.used(), l.now
+	t.unseen, t.levels = 0, 0
 }
 
 // used is the slot-seconds used until now. Between two times that are known the
