@@ -21,14 +21,18 @@ func hashOf(r *Request) uint32 {
 // request is hashed, under the lane's lock.
 func fold(h uint64, s string) uint64 {
 	h ^= uint64(len(s))
-	for ; len(s) >= 8; s = s[8:] {
+	for ; len(s) > 8; s = s[8:] {
 		h = times(h ^ words.Load64(s))
 	}
-	last := uint64(0)
-	for i := range len(s) {
-		last = last<<8 | uint64(s[i])
+	switch n := len(s); {
+	case n == 8:
+		h ^= words.Load64(s)
+	case n >= 4:
+		h ^= words.Load32(s) | words.Load32(s[n-4:])<<32
+	case n > 0:
+		h ^= uint64(s[0]) | uint64(s[n/2])<<8 | uint64(s[n-1])<<16
 	}
-	return times(h ^ last)
+	return times(h)
 }
 
 // times mixes a word: each bit of it goes into both halves of the product.

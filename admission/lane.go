@@ -19,15 +19,15 @@ type lane struct {
 	name string
 
 	mu struct {
-		cardLock
-		core   *core.Lane
-		free   *entry  // a list by entry.next
-		chance float64 // the last jitter, see next
-		asleep bool    // ticks pause until somebody comes
-		wake   time.Duration
-		limit  int    // when last seen, for the hook
-		turn   uint32 // of the refusals' hints
-		early  uint64
+		*scorecard.Card // its lock
+		core            *core.Lane
+		free            *entry  // a list by entry.next
+		chance          float64 // the last jitter, see next
+		asleep          bool    // ticks pause until somebody comes
+		wake            time.Duration
+		limit           int    // when last seen, for the hook
+		turn            uint32 // of the refusals' hints
+		early           uint64
 	}
 
 	lax      atomic.Uint32 // Mode in force
@@ -42,12 +42,6 @@ type lane struct {
 	meter  core.Meter    // guarded by the controller's load.mu
 	demand atomic.Uint64 // its utilization when last renewed, as bits of a float64
 }
-
-// cardLock is the lock of a scorecard.
-type cardLock struct{ card *scorecard.Card }
-
-func (c cardLock) Lock()   { c.card.Lock() }
-func (c cardLock) Unlock() { c.card.Unlock() }
 
 // entry is the shell's part of a request that came as far as the lane. Entries
 // are reused; gen tells the ticket of one use from those of earlier ones.

@@ -65,7 +65,7 @@ func (c *Controller) compile(cfg Config) (*plan, error) {
 				return nil, err
 			}
 			l = &lane{name: name}
-			l.mu.cardLock, l.mu.core = cardLock{c.card}, k
+			l.mu.Card, l.mu.core = c.card, k
 			l.open.Store(true)
 			l.refusals.Store(newRefusals(name, core.RetryMin, ""))
 			fresh = append(fresh, l)

@@ -50,7 +50,7 @@ func (p *replayInCore) run(t *testing.T, cfg Config, stream []replayed, end time
 	if err != nil {
 		t.Fatal(err)
 	}
-	p.lane.mu.card = &scorecard.Card{}
+	p.lane.mu.Card = &scorecard.Card{}
 	p.lane.name, p.lane.mu.core, p.requests = defaultLane, k, map[*core.Call]*replayed{}
 	for i := range stream {
 		p.later(stream[i].at, func(now time.Duration) { p.arrive(now, &stream[i]) })

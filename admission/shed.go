@@ -19,8 +19,15 @@ func (c *Controller) shedLocked(ctx context.Context, a *ask, r *Request, why Rea
 	if !a.unasked {
 		c.undo(a)
 	}
-	c.tellShed(ctx, r, shed, cause, false)
+	if c.hearsOf(why) {
+		c.tellShed(ctx, r, shed, cause, false)
+	}
 	return Ticket{}, shed
+}
+
+// hearsOf tells whether it is worth a call to tell of a request that was shed.
+func (c *Controller) hearsOf(why Reason) bool {
+	return c.sheds.room[why].Load() > 0 || c.opts.hooks.Shed != nil
 }
 
 // ghostLocked lets a request run in shadow, whatever became of it, and unlocks.

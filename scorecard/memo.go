@@ -79,23 +79,23 @@ func (m *memo) reset() {
 // find returns the verdict on a request of shape number i with these values, one for
 // each of its tags; nil if there is none.
 func (m *memo) find(i int, values []string) *verdict {
-	v := m.place(i, values)
-	if v == nil || v.as != m.now || int(v.shape) != i || !v.looks(&m.shapes[i], &m.seen) {
+	s := &m.shapes[i]
+	hash, size := m.seen.at(s, values)
+	if size > memoKey {
 		return nil
 	}
-	if v.lens&lensAbove15 != 0 && !v.is(&m.shapes[i], values) {
+	v := m.place(i, hash)
+	if v.as != m.now || int(v.shape) != i || !v.looks(s, &m.seen) {
+		return nil
+	}
+	if v.lens&lensAbove15 != 0 && !v.is(s, values) {
 		return nil
 	}
 	return v
 }
 
-// place returns where the verdict on a request has its place; nil if it cannot be
-// remembered.
-func (m *memo) place(i int, values []string) *verdict {
-	hash, size := m.seen.at(&m.shapes[i], values)
-	if size > memoKey {
-		return nil
-	}
+// place returns where verdicts on requests of that hash have their place.
+func (m *memo) place(i int, hash uint64) *verdict {
 	hash = (hash + uint64(i)) * 0x9e3779b97f4a7c15
 	return &m.entries[hash>>(64-memoBits)&(1<<memoBits-1)]
 }
@@ -166,13 +166,14 @@ func (v *verdict) is(s *shape, values []string) bool {
 // begin returns the place for the verdict on a request, with what it is found by; nil
 // if it cannot be remembered.
 func (m *memo) begin(i int, values []string) *verdict {
-	v := m.place(i, values)
-	if v == nil {
+	s := &m.shapes[i]
+	hash, size := m.seen.at(s, values)
+	if size > memoKey {
 		return nil
 	}
+	v := m.place(i, hash)
 	v.shape, v.glance = uint8(i), m.seen
 	from := 0
-	s := &m.shapes[i]
 	for _, at := range s.at[:s.used] {
 		if value := values[at]; len(value) > wholeEnds {
 			from += copy(v.long[from:], value)

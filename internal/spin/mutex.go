@@ -15,13 +15,13 @@ const (
 
 // Mutex is a sync.Mutex whose Lock looks again for some ten microseconds before it
 // sleeps. The zero Mutex is unlocked. It must not be copied after first use.
-type Mutex struct{ mu sync.Mutex }
+type Mutex struct{ sync.Mutex }
 
 // Lock locks m. It blocks until it has the lock; who comes first need not get it
 // first, but nobody waits for long: after some microseconds he queues in the
 // sync.Mutex, which sees to that.
 func (m *Mutex) Lock() {
-	if !m.mu.TryLock() {
+	if !m.TryLock() {
 		m.wait()
 	}
 }
@@ -34,7 +34,7 @@ func (m *Mutex) wait() {
 	for left := patience; left > 0; {
 		for range pause {
 		}
-		if m.mu.TryLock() {
+		if m.TryLock() {
 			return
 		}
 		if pause < longPause {
@@ -44,8 +44,5 @@ func (m *Mutex) wait() {
 		left--
 		runtime.Gosched()
 	}
-	m.mu.Lock()
+	m.Mutex.Lock()
 }
-
-// Unlock unlocks m, which must be locked, by whomever.
-func (m *Mutex) Unlock() { m.mu.Unlock() }
