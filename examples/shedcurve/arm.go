@@ -13,6 +13,9 @@ import (
 	"github.com/spillway-go/spillway/examples/shedcurve/load"
 	"github.com/spillway-go/spillway/examples/shedcurve/orders"
 	"github.com/spillway-go/spillway/examples/shedcurve/report"
+	"github.com/spillway-go/spillway/examples/shedcurve/service"
+	"github.com/spillway-go/spillway/examples/shedcurve/speed"
+	"github.com/spillway-go/spillway/examples/shedcurve/workload"
 )
 
 // maxLag is the p99 of the generator's lag above which a point is not to be trusted.
@@ -25,9 +28,9 @@ const grpcFlag = "-grpc"
 type arm struct {
 	name   string
 	client *load.Client
-	child  *child // nil when somebody else runs the service
-	db     string // its database
-	stop   func() // ends it
+	child  *service.Child // nil when somebody else runs the service
+	db     string         // its database
+	stop   func()         // ends it
 }
 
 // targetArm is somebody else's service.
@@ -39,28 +42,12 @@ func targetArm(target string) (arm, error) {
 	return arm{name: report.ArmTarget, client: client, stop: client.Close}, nil
 }
 
-// What a request to the order service should take of a core, over HTTP and over gRPC: a hundred times what net/http and
-// grpc-go need to read one and to refuse it (40 and 60 µs here), so that at ten times the capacity those that are refused
-// take about a tenth of the core. It makes the capacity some 200 to 350 and 120 to 200 requests a second on any machine.
-const (
-	httpCost = 4 * time.Millisecond
-	grpcCost = 7 * time.Millisecond
-)
-
 // sizesFor is the sizes with so many customers, with 0 those that fit this machine and what is spoken.
 func sizesFor(ctx context.Context, customers int, grpc bool) (orders.Sizes, error) {
 	if customers > 0 {
 		return orders.SizesOf(customers), nil
 	}
-	dir, err := os.MkdirTemp("", "shedcurve-")
-	if err != nil {
-		return orders.Sizes{}, err
-	}
-	defer os.RemoveAll(dir)
-	if grpc {
-		return orders.Fit(ctx, dir, grpcCost)
-	}
-	return orders.Fit(ctx, dir, httpCost)
+	return workload.Fit(ctx, grpc)
 }
 
 // customersFlag defines the flag for what sizesFor takes.
@@ -96,7 +83,7 @@ func startArm(ctx context.Context, name string, sizes orders.Sizes, flags ...str
 	if err != nil {
 		return a, err
 	}
-	client, err := load.NewClient(targetURL(child.at.Addr, slices.Contains(flags, grpcFlag)))
+	client, err := load.NewClient(targetURL(child.At.Addr, slices.Contains(flags, grpcFlag)))
 	if err != nil {
 		_ = child.Stop()
 		return a, err
@@ -108,6 +95,21 @@ func startArm(ctx context.Context, name string, sizes orders.Sizes, flags ...str
 	}}, nil
 }
 
+// startChild starts this program again as the service on the database file db, with or without Spillway, and with further
+// flags of serve.
+func startChild(ctx context.Context, db, spillway string, flags ...string) (*service.Child, error) {
+	args := append([]string{"serve", "-child", "-addr", "127.0.0.1:0", "-db", db, "-spillway", spillway}, flags...)
+	return service.Start(ctx, "the service (spillway "+spillway+")", args...)
+}
+
+// targetURL is where a server at addr is found.
+func targetURL(addr string, grpc bool) string {
+	if grpc {
+		return "grpc://" + addr
+	}
+	return "http://" + addr
+}
+
 // dead says how the arm's child ended, nil while it lives or where there is none.
 func (a arm) dead() error {
 	if a.child == nil {
@@ -117,10 +119,10 @@ func (a arm) dead() error {
 }
 
 // offer offers one load, x times the capacity, to the arm when it has come to rest, and counts the slices that s keeps.
-func (a arm) offer(ctx context.Context, x float64, cfg load.Config, s *speedometer) (p report.Point, err error) {
-	var before usage
+func (a arm) offer(ctx context.Context, x float64, cfg load.Config, s *speed.Speedometer) (p report.Point, err error) {
+	var before service.Usage
 	if a.child != nil {
-		if before, err = a.child.reset(ctx); err != nil {
+		if before, err = a.child.Reset(ctx); err != nil {
 			return p, err
 		}
 	}
@@ -130,28 +132,28 @@ func (a arm) offer(ctx context.Context, x float64, cfg load.Config, s *speedomet
 		return p, err
 	}
 	elapsed := time.Since(start)
-	var read readings
+	var read speed.Readings
 	if a.child != nil {
-		if read, err = a.child.speed(ctx); err != nil {
+		if read, err = a.child.Speed(ctx); err != nil {
 			return p, err
 		}
 	}
-	res, leftOut, speeds, steady := s.keep(all, read)
-	p = pointOf(x, res)
-	p.LeftOut, p.Speeds, p.Valid = leftOut, speeds, p.Valid && steady
-	if len(speeds) > 0 {
-		v := mean(speeds)
+	kept := s.Keep(all, read)
+	p = pointOf(x, kept.Result)
+	p.LeftOut, p.Speeds, p.Valid = kept.LeftOut, kept.Speeds, p.Valid && kept.Steady
+	if len(kept.Speeds) > 0 {
+		v := kept.Speed()
 		p.Speed = &v
 	}
 	if a.child != nil {
-		after, err := a.child.usage(ctx)
+		after, err := a.child.Usage(ctx)
 		if err != nil {
 			return p, err
 		}
 		p.GoroutinesPeak, p.HeapPeakBytes = &after.GoroutinesPeak, &after.HeapPeakBytes
 		if before.CPUSeconds != nil && after.CPUSeconds != nil {
 			// Of the whole load, warm-up included; the report wants it for the time that counts.
-			s := (*after.CPUSeconds - *before.CPUSeconds) * res.Duration.Seconds() / elapsed.Seconds()
+			s := (*after.CPUSeconds - *before.CPUSeconds) * kept.Duration.Seconds() / elapsed.Seconds()
 			p.CPUSeconds = &s
 		}
 	}

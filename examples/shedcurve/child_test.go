@@ -1,19 +1,18 @@
 package main
 
 import (
-	"context"
 	"io"
 	"net/http"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	"github.com/spillway-go/spillway/examples/shedcurve/orders"
+	"github.com/spillway-go/spillway/examples/shedcurve/service"
 )
 
-func startTestChild(t *testing.T, spillway string) *child {
+func startTestChild(t *testing.T, spillway string) *service.Child {
 	t.Helper()
 	db := filepath.Join(t.TempDir(), "orders.db")
 	if err := orders.Create(t.Context(), db, testSizes); err != nil {
@@ -38,29 +37,29 @@ func TestChild(t *testing.T) {
 		body, _ := io.ReadAll(res.Body)
 		return res.StatusCode, string(body)
 	}
-	res, err := http.Post("http://"+c.at.Addr+"/orders", "application/json", strings.NewReader(`{"customer":1,"lines":[{"product":1,"quantity":1}]}`))
+	res, err := http.Post("http://"+c.At.Addr+"/orders", "application/json", strings.NewReader(`{"customer":1,"lines":[{"product":1,"quantity":1}]}`))
 	if err != nil || res.StatusCode != http.StatusCreated {
 		t.Fatalf("placing an order: %v %v", res, err)
 	}
 	res.Body.Close()
-	placed := "http://" + c.at.Addr + "/orders/2001"
+	placed := "http://" + c.At.Addr + "/orders/2001"
 	if code, body := get(placed); code != http.StatusOK {
 		t.Errorf("reading it back: %d %s", code, body)
 	}
-	if code, body := get("http://" + c.at.Admin + "/debug/admission?format=text"); code != http.StatusOK || !strings.Contains(body, "LANE write") {
+	if code, body := get("http://" + c.At.Admin + "/debug/admission?format=text"); code != http.StatusOK || !strings.Contains(body, "LANE write") {
 		t.Errorf("the debug page: status %d: %s", code, body)
 	}
-	if code, body := get("http://" + c.at.Admin + "/admission"); code != http.StatusOK || !strings.Contains(body, `"write"`) {
+	if code, body := get("http://" + c.At.Admin + "/admission"); code != http.StatusOK || !strings.Contains(body, `"write"`) {
 		t.Errorf("what Spillway decides: %d %.100s", code, body)
 	}
-	if r, err := c.speed(t.Context()); err != nil || r[0].Took <= 0 || time.Since(r[0].At) > time.Minute {
+	if r, err := c.Speed(t.Context()); err != nil || r[0].Took <= 0 || time.Since(r[0].At) > time.Minute {
 		t.Errorf("speed %v, %v", r, err)
 	}
-	before, err := c.usage(t.Context())
+	before, err := c.Usage(t.Context())
 	if err != nil || before.GoroutinesPeak == 0 || before.HeapPeakBytes == 0 || before.Inflight != 0 {
 		t.Errorf("usage %+v, %v", before, err)
 	}
-	if _, err := c.reset(t.Context()); err != nil {
+	if _, err := c.Reset(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	if code, _ := get(placed); code != http.StatusNotFound {
@@ -79,7 +78,7 @@ func TestChild(t *testing.T) {
 
 func TestChildWithoutSpillway(t *testing.T) {
 	c := startTestChild(t, "off")
-	if err := c.ask(t.Context(), http.MethodGet, "/admission", nil); err == nil || !strings.Contains(err.Error(), "404") {
+	if err := c.Ask(t.Context(), http.MethodGet, "/admission", nil); err == nil || !strings.Contains(err.Error(), "404") {
 		t.Errorf("the plain arm has a controller: %v", err)
 	}
 }
@@ -88,42 +87,5 @@ func TestChildThatCannotStart(t *testing.T) {
 	_, err := startChild(t.Context(), filepath.Join(t.TempDir(), "none", "orders.db"), "off")
 	if err == nil || !strings.Contains(err.Error(), "it said: shedcurve: orders: opening") {
 		t.Errorf("error %v, want what the child said", err)
-	}
-}
-
-// A reset waits for the requests inside, and says so when it waits in vain.
-func TestIdle(t *testing.T) {
-	m := newMeter()
-	defer m.stop()
-	inside, leave := make(chan struct{}), make(chan struct{})
-	done := make(chan struct{})
-	h := m.count(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { close(inside); <-leave }))
-	go func() { h.ServeHTTP(nil, nil); close(done) }()
-	<-inside
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
-	defer cancel()
-	if err := m.idle(ctx); err == nil || !strings.Contains(err.Error(), "1 requests are still inside") {
-		t.Errorf("idle with a request inside: %v", err)
-	}
-	if u := m.usage(); u.Inflight != 1 {
-		t.Errorf("inflight %d, want 1", u.Inflight)
-	}
-	close(leave)
-	<-done
-	if err := m.idle(t.Context()); err != nil {
-		t.Error(err)
-	}
-	const many = 100
-	stop := make(chan struct{})
-	var wg sync.WaitGroup
-	for range many {
-		wg.Go(func() { <-stop })
-	}
-	high := m.usage().GoroutinesPeak
-	close(stop)
-	wg.Wait()
-	m.Reset()
-	if u := m.usage(); u.GoroutinesPeak > high-many/2 {
-		t.Errorf("after a reset the peak is %d, it was %d with %d goroutines that have ended", u.GoroutinesPeak, high, many)
 	}
 }

@@ -14,6 +14,8 @@ import (
 	"github.com/spillway-go/spillway/examples/shedcurve/load"
 	"github.com/spillway-go/spillway/examples/shedcurve/orders"
 	"github.com/spillway-go/spillway/examples/shedcurve/report"
+	"github.com/spillway-go/spillway/examples/shedcurve/speed"
+	"github.com/spillway-go/spillway/examples/shedcurve/workload"
 )
 
 const (
@@ -37,7 +39,7 @@ type curve struct {
 	bar     *progress
 	arms    []arm
 	repeats time.Duration // how much time repeats may still take
-	speed   speedometer
+	speed   speed.Speedometer
 	report  report.Report
 }
 
@@ -130,7 +132,7 @@ func (c *curve) measure(ctx context.Context) error {
 			c.report.GeneratorLagP99MS = max(c.report.GeneratorLagP99MS, p.LagP99MS)
 		}
 	}
-	c.report.Note = c.speed.note()
+	c.report.Note = c.speed.Note()
 	return nil
 }
 
@@ -145,27 +147,11 @@ func (c *curve) capacity(ctx context.Context) error {
 		c.report.CapacityRPS = rps
 		return err
 	}
-	if _, err := a.child.reset(ctx); err != nil {
-		return errors.Join(err, a.dead())
-	}
-	probe.Speed = func(from, to time.Time) (float64, error) {
-		read, err := a.child.speed(ctx)
-		if err != nil {
-			return 0, err
-		}
-		return 1 / read.median(from, to).Seconds(), nil
-	}
-	start := time.Now()
-	perSpeed, err := load.Capacity(ctx, a.client, probe)
+	rps, err := a.child.Capacity(ctx, a.client, probe, &c.speed)
 	if err != nil {
 		return errors.Join(err, a.dead())
 	}
-	read, err := a.child.speed(ctx)
-	if err != nil {
-		return errors.Join(err, a.dead())
-	}
-	c.speed.reference = read.median(start, time.Now())
-	c.report.CapacityRPS = perSpeed / c.speed.reference.Seconds()
+	c.report.CapacityRPS = rps
 	return nil
 }
 
@@ -204,9 +190,9 @@ func (c *curve) prepare(ctx context.Context) (err error) {
 		}
 	}
 	c.report.Customers = c.opts.sizes.Customers
-	requests := orderRequests(c.opts.sizes)
+	requests := workload.Requests(c.opts.sizes)
 	if c.opts.grpc {
-		requests = overGRPC(requests)
+		requests = workload.OverGRPC(requests)
 	}
 	c.opts.mix, err = load.NewMix(requests...)
 	return err
@@ -221,7 +207,7 @@ func (c *curve) stop() {
 // config is the load of x times the capacity.
 func (c *curve) config(x float64, seed uint64) load.Config {
 	return load.Config{
-		Mix: c.opts.mix, Rate: x * c.report.CapacityRPS, WarmUp: c.opts.warmUp, Duration: c.opts.duration, Slice: sliceOf(c.opts.duration),
+		Mix: c.opts.mix, Rate: x * c.report.CapacityRPS, WarmUp: c.opts.warmUp, Duration: c.opts.duration, Slice: speed.SliceOf(c.opts.duration),
 		Deadline: c.opts.deadline, Seed: seed,
 	}
 }

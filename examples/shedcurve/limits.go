@@ -18,6 +18,7 @@ import (
 	"github.com/spillway-go/spillway/examples/shedcurve/load"
 	"github.com/spillway-go/spillway/examples/shedcurve/orders"
 	"github.com/spillway-go/spillway/examples/shedcurve/report"
+	"github.com/spillway-go/spillway/examples/shedcurve/speed"
 )
 
 const (
@@ -145,7 +146,7 @@ func (s *sweep) measure(ctx context.Context) error {
 			}
 		}
 	}
-	s.report.Note = s.curve.speed.note()
+	s.report.Note = s.curve.speed.Note()
 	return s.report.judge()
 }
 
@@ -170,7 +171,7 @@ func (s *sweep) load(ctx context.Context, cfg load.Config, arms ...*limitArm) er
 	for i, l := range arms {
 		if i > 0 && s.cfg.settle > 0 {
 			alone := cfg
-			alone.WarmUp, alone.Duration, alone.Slice = 0, s.cfg.settle, sliceOf(s.cfg.settle)
+			alone.WarmUp, alone.Duration, alone.Slice = 0, s.cfg.settle, speed.SliceOf(s.cfg.settle)
 			if _, err := a.offer(ctx, s.cfg.x, alone, &s.curve.speed); err != nil {
 				return errors.Join(err, a.dead())
 			}
@@ -185,7 +186,7 @@ func (s *sweep) load(ctx context.Context, cfg load.Config, arms ...*limitArm) er
 				Limit int
 			}
 		}
-		if err := a.child.ask(ctx, http.MethodGet, "/admission", &at); err != nil {
+		if err := a.child.Ask(ctx, http.MethodGet, "/admission", &at); err != nil {
 			return errors.Join(err, a.dead())
 		}
 		reached := map[string]int{}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/spillway-go/spillway/examples/shedcurve/load"
 	"github.com/spillway-go/spillway/examples/shedcurve/report"
+	"github.com/spillway-go/spillway/examples/shedcurve/workload"
 )
 
 // noisyConfig is what the flags of noisy say, checked.
@@ -67,11 +68,11 @@ func runNoisy(ctx context.Context, c noisyConfig, stdout, stderr io.Writer) erro
 	if err != nil {
 		return err
 	}
-	quiet, err := load.NewMix(append(pageRequests(sizes, quietTenant), exportRequests(sizes, quietTenant)...)...)
+	quiet, err := load.NewMix(append(workload.Pages(sizes, workload.QuietTenant), workload.Exports(sizes, workload.QuietTenant)...)...)
 	if err != nil {
 		return err
 	}
-	noisy, err := load.NewMix(exportRequests(sizes, func(*rand.Rand) string { return noisyTenant })...)
+	noisy, err := load.NewMix(workload.Exports(sizes, func(*rand.Rand) string { return workload.NoisyTenant })...)
 	if err != nil {
 		return err
 	}
@@ -86,7 +87,7 @@ func runNoisy(ctx context.Context, c noisyConfig, stdout, stderr io.Writer) erro
 	}
 	cfg := load.Config{Mix: quiet, Rate: c.x * capacity, WarmUp: c.duration * 2 / 5, Duration: c.duration, Deadline: c.deadline}
 	loud := cfg
-	loud.Mix, loud.Rate = noisy, noisyFactor*cfg.Rate/(tenants-1)
+	loud.Mix, loud.Rate = noisy, workload.NoisyFactor*cfg.Rate/(workload.Tenants-1)
 	var pairs []noisyPair
 	for i := range c.pairs {
 		bar.say("pair %d of %d", i+1, c.pairs)
@@ -104,14 +105,14 @@ func runNoisy(ctx context.Context, c noisyConfig, stdout, stderr io.Writer) erro
 // that gets slower or faster favours neither.
 func measurePair(ctx context.Context, a arm, quiet, loud load.Config, withoutFirst bool) (p noisyPair, err error) {
 	without := func() error {
-		if _, err := a.child.reset(ctx); err != nil {
+		if _, err := a.child.Reset(ctx); err != nil {
 			return err
 		}
 		p.without, err = offerWhole(ctx, a, quiet)
 		return err
 	}
 	with := func() error {
-		if _, err := a.child.reset(ctx); err != nil {
+		if _, err := a.child.Reset(ctx); err != nil {
 			return err
 		}
 		var wg sync.WaitGroup

@@ -172,7 +172,7 @@ func TestB29ServeFollowsItsFileUnderLoad(t *testing.T) {
 	look := func() (s reloadStats) {
 		t.Helper()
 		began := time.Now()
-		if err := c.ask(t.Context(), http.MethodGet, "/admission", &s); err != nil {
+		if err := c.Ask(t.Context(), http.MethodGet, "/admission", &s); err != nil {
 			t.Fatal(err)
 		}
 		slowest = max(slowest, time.Since(began))
@@ -192,7 +192,7 @@ func TestB29ServeFollowsItsFileUnderLoad(t *testing.T) {
 		}
 	}
 
-	load := &reloadLoad{t: t, base: "http://" + c.at.Addr, client: http.Client{Timeout: time.Minute, Transport: &http.Transport{MaxIdleConnsPerHost: 500}}}
+	load := &reloadLoad{t: t, base: "http://" + c.At.Addr, client: http.Client{Timeout: time.Minute, Transport: &http.Transport{MaxIdleConnsPerHost: 500}}}
 	defer load.client.CloseIdleConnections()
 	capacity := load.capacity()
 	ctx, stop := context.WithCancel(t.Context())

@@ -14,6 +14,7 @@ import (
 	"github.com/spillway-go/spillway/admission/sim"
 	"github.com/spillway-go/spillway/examples/shedcurve/load"
 	"github.com/spillway-go/spillway/examples/shedcurve/orders"
+	"github.com/spillway-go/spillway/examples/shedcurve/service"
 )
 
 // scenarioFile is written beside the report: the service as shedcurve sim takes it.
@@ -100,7 +101,7 @@ func (c *curve) serviceTimes(ctx context.Context, classes []load.Class) ([]time.
 	if err != nil {
 		return nil, err
 	}
-	if _, err := a.child.reset(ctx); err != nil {
+	if _, err := a.child.Reset(ctx); err != nil {
 		return nil, err
 	}
 	return load.ServiceTimes(ctx, a.client, load.Probe{
@@ -110,12 +111,12 @@ func (c *curve) serviceTimes(ctx context.Context, classes []load.Class) ([]time.
 }
 
 // relative is how fast the machine was for a child, as a multiple of the reference.
-func (c *curve) relative(ctx context.Context, child *child, from, to time.Time) (float64, error) {
-	read, err := child.speed(ctx)
+func (c *curve) relative(ctx context.Context, child *service.Child, from, to time.Time) (float64, error) {
+	read, err := child.Speed(ctx)
 	if err != nil {
 		return 0, err
 	}
-	return c.speed.reference.Seconds() / read.median(from, to).Seconds(), nil
+	return c.speed.Of(from, to, read), nil
 }
 
 // refusal measures what the service needs to refuse a request, in ms of its core at the reference speed: what one that
@@ -134,12 +135,12 @@ func (c *curve) refusal(ctx context.Context) (float64, error) {
 		return 0, err
 	}
 	defer func() { _ = child.Stop() }()
-	client, err := load.NewClient(targetURL(child.at.Addr, c.opts.grpc))
+	client, err := load.NewClient(targetURL(child.At.Addr, c.opts.grpc))
 	if err != nil {
 		return 0, err
 	}
 	defer client.Close()
-	before, err := child.usage(ctx)
+	before, err := child.Usage(ctx)
 	if err != nil || before.CPUSeconds == nil {
 		return 0, err
 	}
@@ -150,11 +151,11 @@ func (c *curve) refusal(ctx context.Context) (float64, error) {
 	if err != nil {
 		return 0, err
 	}
-	after, err := child.usage(ctx)
+	after, err := child.Usage(ctx)
 	if err != nil {
 		return 0, err
 	}
-	read, err := child.speed(ctx)
+	read, err := child.Speed(ctx)
 	if err != nil {
 		return 0, err
 	}
@@ -168,7 +169,7 @@ func (c *curve) refusal(ctx context.Context) (float64, error) {
 			used -= r.Took.Seconds()
 		}
 	}
-	speed := c.speed.reference.Seconds() / read.median(start, time.Now()).Seconds()
+	speed := c.speed.Of(start, time.Now(), read)
 	return max(0, 1000*used*speed/float64(res.Shed)), nil
 }
 

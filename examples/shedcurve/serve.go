@@ -2,23 +2,23 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
 	"io"
 	"log/slog"
-	"net"
-	"net/http"
 	"os"
-	"os/signal"
 	"path/filepath"
 	"runtime"
-	"time"
 
 	"github.com/spillway-go/spillway/admission"
 	"github.com/spillway-go/spillway/admission/configfile"
+	"github.com/spillway-go/spillway/examples/internal/process"
 	"github.com/spillway-go/spillway/examples/shedcurve/orders"
+	"github.com/spillway-go/spillway/examples/shedcurve/service"
+	"github.com/spillway-go/spillway/examples/shedcurve/workload"
+	"github.com/spillway-go/spillway/grpcmw"
+	"github.com/spillway-go/spillway/httpmw"
 )
 
 // serveConfig is what serve's flags say, checked.
@@ -31,12 +31,6 @@ type serveConfig struct {
 	db          string // made by orders.Create; empty: a temporary one
 	customers   int    // of a temporary one; 0: as fits this machine
 	child       bool
-}
-
-// addresses is what a child tells its parent.
-type addresses struct {
-	Addr  string `json:"addr"`
-	Admin string `json:"admin"`
 }
 
 func parseServe(args []string, stderr io.Writer) (serveConfig, error) {
@@ -85,14 +79,9 @@ func parseServe(args []string, stderr io.Writer) (serveConfig, error) {
 func serve(ctx context.Context, c serveConfig, stdin io.Reader, stdout, stderr io.Writer) error {
 	runtime.GOMAXPROCS(1) // one core, whoever starts it: the load generator needs the other
 	if c.child {
-		// The parent ends us when it has drawn its conclusions, also after a Ctrl-C that reached us both.
-		signal.Ignore(os.Interrupt)
 		var cancel context.CancelFunc
-		ctx, cancel = context.WithCancel(context.WithoutCancel(ctx))
-		go func() {
-			_, _ = io.Copy(io.Discard, stdin)
-			cancel()
-		}()
+		ctx, cancel = process.Until(ctx, stdin)
+		defer cancel()
 	}
 	cfg, err := c.readConfig()
 	if err != nil {
@@ -127,67 +116,29 @@ func serve(ctx context.Context, c serveConfig, stdin io.Reader, stdout, stderr i
 		}
 		defer stop()
 	}
-	m := newMeter()
-	defer m.stop()
-	g, err := newGauge(ctx, store)
+	svc, err := service.New(ctx, store)
 	if err != nil {
 		return err
 	}
-	defer g.stop()
-	public := server(httpServer(store, ctrl, m))
-	if c.grpc {
-		public = grpcServer(store, ctrl, m)
-	}
-	admin, err := adminHandler(m, g, store, ctrl)
-	if err != nil {
-		return err
-	}
-	return listen(ctx, c, public, admin, stdout, stderr)
-}
-
-// admissionStats are what Spillway decides.
-type admissionStats struct {
-	admission.Stats
-	ConfigError string // what is wrong with the config file since it was last in force; empty: nothing
-}
-
-// admissionNow reads them. Errors are no JSON, so that of the config is told as text.
-func admissionNow(ctrl *admission.Controller) admissionStats {
-	s := admissionStats{Stats: ctrl.Stats()}
-	if err := s.Config.Err; err != nil {
-		s.ConfigError, s.Config.Err = err.Error(), nil
-	}
-	return s
-}
-
-// listen serves both until ctx ends.
-func listen(ctx context.Context, c serveConfig, public server, admin http.Handler, stdout, stderr io.Writer) error {
-	publicListener, err := net.Listen("tcp", c.addr)
-	if err != nil {
-		return err
-	}
-	adminListener, err := net.Listen("tcp", c.admin)
-	if err != nil {
-		return errors.Join(err, publicListener.Close())
-	}
-	at := addresses{publicListener.Addr().String(), adminListener.Addr().String()}
-	if c.child {
-		if err := json.NewEncoder(stdout).Encode(at); err != nil {
+	defer svc.Close()
+	admin := svc.Admin()
+	if ctrl != nil {
+		if err := showAdmission(admin, ctrl); err != nil {
 			return err
 		}
-	} else {
-		fmt.Fprintf(stderr, "order service on %s (spillway %t), admin on http://%s, there /debug/admission is a page and /metrics for Prometheus; Ctrl-C ends it\n", targetURL(at.Addr, c.grpc), c.spillway, at.Admin)
 	}
-	adminServer := &http.Server{Handler: admin, ReadHeaderTimeout: 5 * time.Second}
-	ended := make(chan error, 2)
-	go func() { ended <- public.Serve(publicListener) }()
-	go func() { ended <- adminServer.Serve(adminListener) }()
-	select {
-	case err = <-ended:
-	case <-ctx.Done():
-		err = nil
+	public := service.Server(svc.HTTP(httpmw.New(ctrl, httpmw.Config{Classify: workload.Classify})))
+	if c.grpc {
+		public = svc.GRPC(grpcmw.ServerOptions(ctrl, grpcmw.Config{Classify: workload.ClassifyCall})...)
 	}
-	return errors.Join(err, public.Close(), adminServer.Close())
+	hello := service.Hello(stdout)
+	if !c.child {
+		hello = func(at service.Addresses) error {
+			_, err := fmt.Fprintf(stderr, "order service on %s (spillway %t), admin on http://%s, there /debug/admission is a page and /metrics for Prometheus; Ctrl-C ends it\n", targetURL(at.Addr, c.grpc), c.spillway, at.Admin)
+			return err
+		}
+	}
+	return service.Listen(ctx, service.Addresses{Addr: c.addr, Admin: c.admin}, public, admin, hello)
 }
 
 // readConfig is the controller's config as the flags and their file say.
@@ -199,7 +150,7 @@ func (c serveConfig) readConfig() (admission.Config, error) {
 	if err != nil {
 		return cfg, err
 	}
-	for _, lane := range []string{"read", "write"} { // which classify names
+	for _, lane := range []string{"read", "write"} { // which Classify names
 		if _, ok := cfg.Lanes[lane]; !ok {
 			return cfg, fmt.Errorf("-config is %s: must have lane %q", c.config, lane)
 		}

@@ -15,6 +15,7 @@ import (
 	"github.com/spillway-go/spillway/examples/shedcurve/load"
 	"github.com/spillway-go/spillway/examples/shedcurve/orders"
 	"github.com/spillway-go/spillway/examples/shedcurve/report"
+	"github.com/spillway-go/spillway/examples/shedcurve/workload"
 )
 
 // watchConfig is what the flags of watch say, checked.
@@ -94,7 +95,7 @@ func startWatched(ctx context.Context, c watchConfig, alertsFor time.Duration) (
 			return nil, err
 		}
 	}
-	if w.mix, err = load.NewMix(orderRequests(c.sizes)...); err != nil {
+	if w.mix, err = load.NewMix(workload.Requests(c.sizes)...); err != nil {
 		return nil, err
 	}
 	if w.arm, err = startArm(ctx, report.ArmOn, c.sizes); err != nil {
@@ -102,7 +103,7 @@ func startWatched(ctx context.Context, c watchConfig, alertsFor time.Duration) (
 	}
 	probe := load.Probe{Mix: w.mix, Rounds: 1, Windows: 3, Window: quickWindow, Deadline: c.deadline, Seed: c.seed}
 	if w.capacity, err = load.Capacity(ctx, w.client, probe); err == nil {
-		w.prometheus, err = monitoring.Start(ctx, monitoring.Config{Target: w.child.at.Admin, Interval: watchInterval, For: alertsFor})
+		w.prometheus, err = monitoring.Start(ctx, monitoring.Config{Target: w.child.At.Admin, Interval: watchInterval, For: alertsFor})
 	}
 	if err != nil && !errors.Is(err, exec.ErrNotFound) {
 		err = errors.Join(err, w.dead())
@@ -122,7 +123,7 @@ func (w *watched) stop() {
 // run says what there is to look at, offers the loads in turn, and tells of each what the clients saw and what Prometheus
 // says.
 func (w *watched) run(ctx context.Context, stdout, stderr io.Writer) error {
-	admin := "http://" + w.child.at.Admin
+	admin := "http://" + w.child.At.Admin
 	fmt.Fprintf(stderr, "debug page:  %s/debug/admission\nmetrics:     %s/metrics\n", admin, admin)
 	if w.prometheus != nil {
 		fmt.Fprintf(stderr, "Prometheus:  %s/alerts\n", w.prometheus.URL)

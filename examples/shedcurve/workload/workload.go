@@ -1,4 +1,4 @@
-package main
+package workload
 
 import (
 	"encoding/json"
@@ -10,24 +10,24 @@ import (
 	"github.com/spillway-go/spillway/examples/shedcurve/orders"
 )
 
-// tenants share the service. One of them, the last, is noisy: it exports, so that it asks only for lists and
+// Tenants share the service. One of them, the last, is noisy: it exports, so that it asks only for lists and
 // reports, and of those it asks for ten times what each of the others does.
 const (
-	tenants     = 40
-	noisyTenant = "noisy"
-	noisyFactor = 10
+	Tenants     = 40
+	NoisyTenant = "noisy"
+	NoisyFactor = 10
 
 	draftLines = 5 // of an order that is placed
 )
 
-// orderRequests is what the order service is asked for. The kinds cost about the same, so t1 is about a third
+// Requests is what the order service is asked for. The kinds cost about the same, so t1 is about a third
 // of the requests and of the work: at twice the capacity all of it fits.
-func orderRequests(s orders.Sizes) []load.Class {
-	return append(pageRequests(s, quietTenant), exportRequests(s, anyTenant)...)
+func Requests(s orders.Sizes) []load.Class {
+	return append(Pages(s, QuietTenant), Exports(s, anyTenant)...)
 }
 
-// pageRequests are what users wait for.
-func pageRequests(s orders.Sizes, tenant func(*rand.Rand) string) []load.Class {
+// Pages are what users wait for.
+func Pages(s orders.Sizes, tenant func(*rand.Rand) string) []load.Class {
 	return []load.Class{
 		{Name: "GET /orders/{id}", Weight: 25, Tier: "t1", Make: func(r *rand.Rand) load.Request {
 			return load.Request{Method: "GET", Path: fmt.Sprintf("/orders/%d", 1+r.IntN(s.Orders)), Tenant: tenant(r)}
@@ -38,8 +38,8 @@ func pageRequests(s orders.Sizes, tenant func(*rand.Rand) string) []load.Class {
 	}
 }
 
-// exportRequests are what an export asks for, and users now and then.
-func exportRequests(s orders.Sizes, tenant func(*rand.Rand) string) []load.Class {
+// Exports are what an export asks for, and users now and then.
+func Exports(s orders.Sizes, tenant func(*rand.Rand) string) []load.Class {
 	return []load.Class{
 		{Name: "GET /customers/{id}/orders", Weight: 45, Tier: "t2", Make: func(r *rand.Rand) load.Request {
 			return load.Request{Method: "GET", Path: fmt.Sprintf("/customers/%d/orders", 1+r.IntN(s.Customers)), Tenant: tenant(r)}
@@ -50,8 +50,8 @@ func exportRequests(s orders.Sizes, tenant func(*rand.Rand) string) []load.Class
 	}
 }
 
-// overGRPC turns requests into the calls that are the same over gRPC.
-func overGRPC(classes []load.Class) []load.Class {
+// OverGRPC turns requests into the calls that are the same over gRPC.
+func OverGRPC(classes []load.Class) []load.Class {
 	for i, c := range classes {
 		classes[i].Make = func(r *rand.Rand) load.Request { return callOf(c.Make(r)) }
 	}
@@ -86,11 +86,12 @@ func draft(s orders.Sizes, r *rand.Rand) string {
 	return string(text)
 }
 
-func quietTenant(r *rand.Rand) string { return fmt.Sprintf("tenant-%02d", 1+r.IntN(tenants-1)) }
+// QuietTenant draws one of those that are not noisy.
+func QuietTenant(r *rand.Rand) string { return fmt.Sprintf("tenant-%02d", 1+r.IntN(Tenants-1)) }
 
 func anyTenant(r *rand.Rand) string {
-	if r.IntN(tenants-1+noisyFactor) < noisyFactor {
-		return noisyTenant
+	if r.IntN(Tenants-1+NoisyFactor) < NoisyFactor {
+		return NoisyTenant
 	}
-	return quietTenant(r)
+	return QuietTenant(r)
 }

@@ -1,4 +1,4 @@
-package main
+package speed
 
 import (
 	"path/filepath"
@@ -11,7 +11,7 @@ import (
 
 func TestGauge(t *testing.T) {
 	db := filepath.Join(t.TempDir(), "orders.db")
-	if err := orders.Create(t.Context(), db, testSizes); err != nil {
+	if err := orders.Create(t.Context(), db, orders.Sizes{Orders: 2_000, Customers: 110, Products: 1_600}); err != nil {
 		t.Fatal(err)
 	}
 	store, err := orders.Open(t.Context(), db)
@@ -20,33 +20,33 @@ func TestGauge(t *testing.T) {
 	}
 	defer store.Close()
 	begun := time.Now()
-	g, err := newGauge(t.Context(), store)
+	g, err := New(t.Context(), store)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r := g.all(); len(r) == 0 || r[0].Took <= 0 || r[0].At.Before(begun) || r[0].At.After(time.Now()) {
+	if r := g.All(); len(r) == 0 || r[0].Took <= 0 || r[0].At.Before(begun) || r[0].At.After(time.Now()) {
 		t.Errorf("readings of a gauge just begun: %v", r)
 	}
-	for len(g.all()) < 3 {
+	for len(g.All()) < 3 {
 		time.Sleep(time.Millisecond) // the statement is real work: there is no virtual time for it
 	}
-	g.stop()
-	last := g.all()[len(g.all())-1]
-	g.reset()
-	if r := g.all(); len(r) != 1 || r[0] != last {
+	g.Stop()
+	last := g.All()[len(g.All())-1]
+	g.Reset()
+	if r := g.All(); len(r) != 1 || r[0] != last {
 		t.Errorf("after a reset: %v, want the last reading %v", r, last)
 	}
 	g.mu.readings = slices.Repeat(g.mu.readings, maxReadings) // the goroutine has ended
 	if err := g.read(t.Context(), store); err != nil {
 		t.Fatal(err)
 	}
-	if n := len(g.all()); n != maxReadings/2+1 {
+	if n := len(g.All()); n != maxReadings/2+1 {
 		t.Errorf("%d readings are kept when the most is reached, want the newer half and one more", n)
 	}
 	if err := store.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := newGauge(t.Context(), store); err == nil {
+	if _, err := New(t.Context(), store); err == nil {
 		t.Error("a gauge on a closed store: no error")
 	}
 }

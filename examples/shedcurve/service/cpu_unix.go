@@ -1,14 +1,14 @@
 //go:build unix
 
-package main
+package service
 
 import (
 	"syscall"
 	"time"
 )
 
-// cpuSeconds is the processor time this process has used, user and system.
-func cpuSeconds() *float64 {
+// CPUSeconds is the processor time this process has used, user and system.
+func CPUSeconds() *float64 {
 	var u syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
 		return nil

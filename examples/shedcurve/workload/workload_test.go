@@ -1,4 +1,4 @@
-package main
+package workload
 
 import (
 	"math/rand/v2"
@@ -9,24 +9,27 @@ import (
 	"google.golang.org/grpc/metadata"
 
 	"github.com/spillway-go/spillway/admission"
+	"github.com/spillway-go/spillway/examples/shedcurve/orders"
 )
+
+var testSizes = orders.Sizes{Orders: 2_000, Customers: 110, Products: 1_600}
 
 // What the generator sends is what the service takes it for: tier, lane and tenant.
 func TestClassifyAgreesWithTheWorkload(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 1))
-	for _, c := range orderRequests(testSizes) {
+	for _, c := range Requests(testSizes) {
 		for range 100 {
 			sent := c.Make(r)
 			req := httptest.NewRequestWithContext(t.Context(), sent.Method, sent.Path, strings.NewReader(sent.Body))
 			req.Header.Set("X-Tenant", sent.Tenant)
-			got := classify(req)
+			got := Classify(req)
 			lane := "read"
 			if sent.Method == "POST" {
 				lane = "write"
 			}
 			called := callOf(sent)
 			ctx := metadata.NewIncomingContext(t.Context(), metadata.Pairs("x-tenant", called.Tenant))
-			if over := classifyCall(ctx, called.Method, nil); over.Priority != got.Priority || over.Lane != got.Lane || over.Tenant != got.Tenant {
+			if over := ClassifyCall(ctx, called.Method, nil); over.Priority != got.Priority || over.Lane != got.Lane || over.Tenant != got.Tenant {
 				t.Fatalf("%s over gRPC, %s, is taken for %+v, want the same as over HTTP, %+v", c.Name, called.Method, over, got)
 			}
 			if got.Op != c.Name || got.Priority.Tier().String() != c.Tier || got.Lane != lane || got.Tenant != sent.Tenant {
@@ -34,7 +37,7 @@ func TestClassifyAgreesWithTheWorkload(t *testing.T) {
 			}
 		}
 	}
-	if got := classify(httptest.NewRequestWithContext(t.Context(), "GET", "/elsewhere", nil)); got.Priority.Tier() != admission.T3 {
+	if got := Classify(httptest.NewRequestWithContext(t.Context(), "GET", "/elsewhere", nil)); got.Priority.Tier() != admission.T3 {
 		t.Errorf("an unknown request has tier %s, want the default's", got.Priority.Tier())
 	}
 }
@@ -46,15 +49,15 @@ func TestNoisyTenantHasTenTimesAShare(t *testing.T) {
 	for range draws {
 		n[anyTenant(r)]++
 	}
-	if len(n) != tenants {
-		t.Errorf("%d tenants, want %d", len(n), tenants)
+	if len(n) != Tenants {
+		t.Errorf("%d tenants, want %d", len(n), Tenants)
 	}
-	const share = draws / (tenants - 1 + noisyFactor)
-	if got := n[noisyTenant]; got < share*noisyFactor*98/100 || got > share*noisyFactor*102/100 {
-		t.Errorf("the noisy tenant asked %d times, want about %d", got, share*noisyFactor)
+	const share = draws / (Tenants - 1 + NoisyFactor)
+	if got := n[NoisyTenant]; got < share*NoisyFactor*98/100 || got > share*NoisyFactor*102/100 {
+		t.Errorf("the noisy tenant asked %d times, want about %d", got, share*NoisyFactor)
 	}
 	for name, got := range n {
-		if name != noisyTenant && (got < share*95/100 || got > share*105/100) {
+		if name != NoisyTenant && (got < share*95/100 || got > share*105/100) {
 			t.Errorf("%s asked %d times, want about %d", name, got, share)
 		}
 	}

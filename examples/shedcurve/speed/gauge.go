@@ -1,4 +1,4 @@
-package main
+package speed
 
 import (
 	"cmp"
@@ -6,8 +6,6 @@ import (
 	"slices"
 	"sync"
 	"time"
-
-	"github.com/spillway-go/spillway/examples/shedcurve/orders"
 )
 
 const (
@@ -15,18 +13,18 @@ const (
 	maxReadings = 10_000                 // the last quarter of an hour: more than the longest point
 )
 
-// reading is one run of the gauge's statement.
-type reading struct {
+// Reading is one run of the gauge's statement.
+type Reading struct {
 	At   time.Time     `json:"at"`
 	Took time.Duration `json:"took_ns"`
 }
 
-// readings are in the order of time.
-type readings []reading
+// Readings are in the order of time.
+type Readings []Reading
 
-// median is that of the readings from one time to another, or the reading closest to that time where there is none in
+// Median is that of the readings from one time to another, or the reading closest to that time where there is none in
 // it. There must be at least one.
-func (r readings) median(from, to time.Time) time.Duration {
+func (r Readings) Median(from, to time.Time) time.Duration {
 	var within []time.Duration
 	for _, one := range r {
 		if !one.At.Before(from) && one.At.Before(to) {
@@ -35,7 +33,7 @@ func (r readings) median(from, to time.Time) time.Duration {
 	}
 	if len(within) == 0 {
 		middle := from.Add(to.Sub(from) / 2)
-		return slices.MinFunc(r, func(a, b reading) int {
+		return slices.MinFunc(r, func(a, b Reading) int {
 			return cmp.Compare(a.At.Sub(middle).Abs(), b.At.Sub(middle).Abs())
 		}).Took
 	}
@@ -43,21 +41,26 @@ func (r readings) median(from, to time.Time) time.Duration {
 	return within[(len(within)-1)/2]
 }
 
-// gauge watches how fast the machine is for the service, as long as it runs.
-type gauge struct {
+// Statement is work that is the same every time, and says how long it took: a Store of package orders has one.
+type Statement interface {
+	Gauge(ctx context.Context) (time.Duration, error)
+}
+
+// Gauge watches how fast the machine is for the process that it runs in. It is safe for concurrent use; make it with New.
+type Gauge struct {
 	cancel context.CancelFunc
 	wg     sync.WaitGroup
 
 	mu struct {
 		sync.Mutex
-		readings readings // never empty
+		readings Readings // never empty
 	}
 }
 
-// newGauge takes the first reading and goes on until stop.
-func newGauge(ctx context.Context, store *orders.Store) (*gauge, error) {
-	g := &gauge{}
-	if err := g.read(ctx, store); err != nil {
+// New takes the first reading of the statement and goes on until Stop.
+func New(ctx context.Context, s Statement) (*Gauge, error) {
+	g := &Gauge{}
+	if err := g.read(ctx, s); err != nil {
 		return nil, err
 	}
 	ctx, g.cancel = context.WithCancel(context.WithoutCancel(ctx))
@@ -67,7 +70,7 @@ func newGauge(ctx context.Context, store *orders.Store) (*gauge, error) {
 		for {
 			select {
 			case <-tick.C:
-				_ = g.read(ctx, store) // a reading is missed; those before and after it tell
+				_ = g.read(ctx, s) // a reading is missed; those before and after it tell
 			case <-ctx.Done():
 				return
 			}
@@ -76,14 +79,15 @@ func newGauge(ctx context.Context, store *orders.Store) (*gauge, error) {
 	return g, nil
 }
 
-func (g *gauge) stop() {
+// Stop ends the Gauge. It must be called once.
+func (g *Gauge) Stop() {
 	g.cancel()
 	g.wg.Wait()
 }
 
-func (g *gauge) read(ctx context.Context, store *orders.Store) error {
+func (g *Gauge) read(ctx context.Context, s Statement) error {
 	at := time.Now()
-	took, err := store.Gauge(ctx)
+	took, err := s.Gauge(ctx)
 	if err != nil {
 		return err
 	}
@@ -92,18 +96,19 @@ func (g *gauge) read(ctx context.Context, store *orders.Store) error {
 	if len(g.mu.readings) == maxReadings {
 		g.mu.readings = slices.Delete(g.mu.readings, 0, maxReadings/2)
 	}
-	g.mu.readings = append(g.mu.readings, reading{at, took})
+	g.mu.readings = append(g.mu.readings, Reading{at, took})
 	return nil
 }
 
-// reset forgets all readings but the last, so that there always is one.
-func (g *gauge) reset() {
+// Reset forgets all readings but the last, so that there always is one.
+func (g *Gauge) Reset() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.mu.readings = slices.Delete(g.mu.readings, 0, len(g.mu.readings)-1)
 }
 
-func (g *gauge) all() readings {
+// All are the readings since the last reset, at least one.
+func (g *Gauge) All() Readings {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return slices.Clone(g.mu.readings)
