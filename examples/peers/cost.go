@@ -100,7 +100,7 @@ func costsOf(p peer, d time.Duration) ([]cost, error) {
 		return nil, err
 	}
 	defer refusing.close()
-	defer keepCPU(1)()
+	defer keepCPU(func() float64 { return 1 })()
 	ways, err := refusalsOf(refusing, r)
 	if err != nil {
 		return nil, err

@@ -26,13 +26,13 @@ func setCPU(usage float64) {
 	system_metric.SetSystemCpuUsage(usage)
 }
 
-// keepCPU tells them a usage again and again, since their own collectors run on, until it is stopped.
-func keepCPU(usage float64) (stop func()) {
+// keepCPU tells them what usage says again and again, since their own collectors run on, until it is stopped.
+func keepCPU(usage func() float64) (stop func()) {
 	end := make(chan struct{})
 	var done sync.WaitGroup
 	done.Go(func() {
 		for tick := time.NewTicker(50 * time.Millisecond); ; {
-			setCPU(usage)
+			setCPU(usage())
 			select {
 			case <-tick.C:
 			case <-end:

@@ -5,10 +5,8 @@ import (
 	"testing"
 )
 
-// TestMain lets the test program be a bubble, as the command is.
+// TestMain lets the test program be what the command is.
 func TestMain(m *testing.M) {
-	if inBubble() {
-		bubble()
-	}
+	beOther()
 	os.Exit(m.Run())
 }

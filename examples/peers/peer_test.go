@@ -64,3 +64,10 @@ func TestUnknownPeerIsNamed(t *testing.T) {
 		t.Errorf("error %v does not name the unknown peer and the known ones", err)
 	}
 }
+
+func TestUnknownPartIsNamed(t *testing.T) {
+	_, err := parse([]string{"-parts", "cost,all"}, io.Discard)
+	if err == nil || !strings.Contains(err.Error(), `"all"`) || !strings.Contains(err.Error(), "virtual") {
+		t.Errorf("error %v does not name the unknown part and the known ones", err)
+	}
+}

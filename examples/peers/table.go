@@ -40,11 +40,8 @@ func label(p peer) string {
 }
 
 func (f *findings) curveTable(b *strings.Builder, shape string, peers []peer, cell func(result) string) {
-	b.WriteString("| peer |")
-	for _, x := range f.xs {
-		fmt.Fprintf(b, " %gx |", x)
-	}
-	b.WriteString("\n|---|" + strings.Repeat("--:|", len(f.xs)) + "\n| oracle |")
+	tableHead(b, f.xs)
+	b.WriteString("| oracle |")
 	for _, o := range f.oracles[shape] {
 		fmt.Fprintf(b, " %s |", cell(o.result))
 	}

@@ -53,31 +53,42 @@ func (f *findings) compared(shape string, peers []peer, at int) []standing {
 	return standings(names, results)
 }
 
-// comparison has each peer's goodput as a share of the best and its p99 as a multiple of the lowest,
-// and below them what that means for the first of the peers.
+// compareTable has each peer's goodput as a share of the best and its p99 as a multiple of the lowest.
+func compareTable(b *strings.Builder, peers []peer, xs []float64, compared func(at int) []standing) {
+	fmt.Fprintf(b, "\nGoodput in %% of the best peer's at that load / p99 as a multiple of the lowest among those within %.0f %% of it:\n\n", 100*(1-rivals))
+	rows := make([]string, len(peers))
+	first := slices.IndexFunc(xs, func(x float64) bool { return x >= verdictFrom })
+	for i := first; i < len(xs); i++ {
+		for k, s := range compared(i) {
+			rows[k] += fmt.Sprintf(" %.1f / %.2f |", 100*s.share, s.p99)
+		}
+	}
+	tableHead(b, xs[first:])
+	for k, p := range peers {
+		b.WriteString("| " + label(p) + " |" + rows[k] + "\n")
+	}
+}
+
+// tableHead has a column for each load.
+func tableHead(b *strings.Builder, xs []float64) {
+	b.WriteString("| peer |")
+	for _, x := range xs {
+		fmt.Fprintf(b, " %gx |", x)
+	}
+	b.WriteString("\n|---|" + strings.Repeat("--:|", len(xs)) + "\n")
+}
+
+// comparison has how the peers compare, and below that what it means for the first of them.
 func (f *findings) comparison(b *strings.Builder, shape string, peers []peer) {
 	if len(peers) == 0 {
 		return
 	}
-	fmt.Fprintf(b, "\nGoodput in %% of the best peer's at that load / p99 as a multiple of the lowest among those within %.0f %% of it:\n\n", 100*(1-rivals))
-	b.WriteString("| peer |")
-	rows := make([]string, len(peers))
+	compareTable(b, peers, f.xs, func(at int) []standing { return f.compared(shape, peers, at) })
 	var misses []string
 	for i, x := range f.xs {
-		if x < verdictFrom {
-			continue
+		if x >= verdictFrom {
+			misses = append(misses, missed(x, f.compared(shape, peers, i)[0])...)
 		}
-		fmt.Fprintf(b, " %gx |", x)
-		all := f.compared(shape, peers, i)
-		for k, s := range all {
-			rows[k] += fmt.Sprintf(" %.1f / %.2f |", 100*s.share, s.p99)
-		}
-		misses = append(misses, missed(x, all[0])...)
-	}
-	columns := len(f.xs) - slices.IndexFunc(f.xs, func(x float64) bool { return x >= verdictFrom })
-	b.WriteString("\n|---|" + strings.Repeat("--:|", columns) + "\n")
-	for k, p := range peers {
-		b.WriteString("| " + label(p) + " |" + rows[k] + "\n")
 	}
 	fmt.Fprintf(b, "\n%s, %s: ", peers[0].name, shape)
 	if len(misses) == 0 {
