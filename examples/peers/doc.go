@@ -15,12 +15,21 @@
 // given the right one: the best static limit for this back end at twice its capacity,
 // found by a sweep, or the back end's capacity. Users do not know that number; the rows
 // that were given it say so. Peers that look at the machine's CPU usage see the made-up back end's
-// utilisation in its place. What a peer cannot do is left empty.
+// utilisation in its place, and before the real service that of its one core. What a peer
+// cannot do is left empty.
 //
 // # How it is measured
 //
-// The cost of a decision is measured in real time, medians of five. All else runs in
-// virtual time: each point in a process of its own, within a bubble of testing/synctest,
-// in which the peer's own clocks and goroutines run as they are, but no machine noise
-// reaches the result.
+// The cost of a decision is measured in real time, medians of five. The shed curves of
+// three made-up back ends, the step, the tiers and the tenants are in virtual time: each
+// point in a process of its own, within a bubble of testing/synctest, in which the peer's
+// own clocks and goroutines run as they are, but no machine noise reaches the result.
+//
+// The last curve is that of a real service, package orders of shedcurve, over HTTP and in
+// real time: every peer is the same middleware before it, in a process of its own with one
+// core, and keeps what it learns from the lightest load to the heaviest. All of them are
+// loaded in turn, and then once more in the opposite order. A shared machine has another
+// speed every few seconds: as in shedcurve, a gauge in each service tells it, goodput is
+// a share of what the machine could do then, and a load of another speed is repeated. What
+// noise is left is shown beside the goodputs.
 package main

@@ -54,6 +54,7 @@ var all = []peer{
 	{name: "go-zero shedder", start: newGoZero},
 	{name: "sentinel system", start: newSentinelSystem},
 	{name: "sentinel isolation", byHand: true, start: newSentinelIsolation},
+	{name: "kubernetes apf", byHand: true, tenants: true, start: newFairQueues},
 	{name: "goresilience codel", byHand: true, start: newGoresilience},
 	{name: "bohde/codel", byHand: true, start: newCodel},
 	{name: "bohde/codel priority", byHand: true, tiers: true, start: newCodelPriority},
