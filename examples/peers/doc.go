@@ -27,8 +27,8 @@
 //
 // The last curve is that of a real service, package orders of shedcurve, over HTTP and in
 // real time: every peer is the same middleware before it, in a process of its own with one
-// core, and keeps what it learns from the lightest load to the heaviest. All of them are
-// loaded in turn, and then once more in the opposite order. A shared machine has another
+// core, and keeps what it learns from the lightest load to the heaviest. Peers take turns,
+// without -quick twice, the second time in the opposite order. A shared machine has another
 // speed every few seconds: as in shedcurve, a gauge in each service tells it, goodput is
 // a share of what the machine could do then, and a load of another speed is repeated. What
 // noise is left is shown beside the goodputs.

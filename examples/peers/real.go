@@ -37,7 +37,7 @@ func realPlanOf(quick bool) realPlan {
 		limits: []int{1, 2, 3, 4, 6, 8, 12, 16, 24}, sweep: 3 * time.Second, window: 800 * time.Millisecond, deadline: deadline, repeats: 50,
 	}
 	if quick {
-		p.xs, p.rounds, p.warmUp, p.count = []float64{1, 3, 10}, 2, time.Second, 1500*time.Millisecond
+		p.xs, p.rounds, p.warmUp, p.count = []float64{1, 3, 10}, 1, 2*time.Second, 2500*time.Millisecond
 		p.limits, p.sweep, p.window, p.repeats = []int{1, 2, 3, 4, 6, 8, 12, 16}, 1500*time.Millisecond, 400*time.Millisecond, 10
 	}
 	return p

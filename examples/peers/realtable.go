@@ -10,7 +10,7 @@ import (
 func (r *realtime) text(peers []peer) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "\n## Shed curve: SQLite over HTTP\n\nThe service of shedcurve in a process of its own on one core, in real time: %.0f requests/s, limit %d where it is set by hand. "+
-		"Goodput in %% of the capacity at the speed that the machine had then, ± its standard error; below it the p99 of what was admitted in ms (%d is the deadline), by offered load.\n\n",
+		"Goodput in %% of the capacity at the speed that the machine had then, ± its standard error, and (!) where the machine had another speed for more than half of the time or the generator was late; below it the p99 of what was admitted in ms (%d is the deadline), by offered load.\n\n",
 		r.capacity, r.hand, r.deadline.Milliseconds())
 	r.table(&b, peers, func(p point) string { return fmt.Sprintf("%.1f ± %.1f%s", 100*r.goodput(p), 100*r.spread(p), mark(p)) })
 	b.WriteByte('\n')
