@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+
+	"github.com/spillway-go/spillway/internal/spin"
 )
 
 // Top returns the k counters with the most refusals since each began, those in
@@ -49,10 +51,10 @@ func (c *Card) Snapshot(k int) (counts []Count, top []TenantCount) {
 	return counts, all.named()
 }
 
-// look calls see with every counter of the table. It reads some under the lock and
-// has them seen while it is free, and both are short: who finds a lock taken asks
-// again for a microsecond or two before he goes to sleep, and then for a lock that
-// is given up and taken back at once he would wait a millisecond.
+// look calls see with every counter of the table. It reads a few under the lock and
+// has them seen while it is free, and rests: who finds a lock taken asks again for some
+// microseconds before he goes to sleep, and then for a lock that is given up and taken
+// back at once he would wait a millisecond.
 func (c *Card) look(see func(reading)) {
 	var some []reading
 	for at, more := 0, true; more; {
@@ -60,6 +62,7 @@ func (c *Card) look(see func(reading)) {
 		for _, r := range some {
 			see(r)
 		}
+		spin.Rest()
 	}
 }
 
