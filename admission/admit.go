@@ -197,6 +197,10 @@ func (c *Controller) arrive(ctx context.Context, a *ask, r *Request, wait bool) 
 		answer.PassLocked()
 		return c.shedLocked(ctx, a, r, ReasonPriority, nil)
 	}
+	if !wait && !a.ghost && k.TurnAway(a.rank, a.cost) {
+		answer.PassLocked()
+		return c.shedLocked(ctx, a, r, ReasonLimit, nil)
+	}
 	e := a.e
 	if e == nil { // who is shed needs one for this moment only
 		e = l.peekLocked(c)

@@ -98,6 +98,9 @@ func (p *replayInCore) arrive(now time.Duration, q *replayed) {
 	case k.Offer(rank, hashOf(&q.Request), false):
 		p.decided(now, q, ReasonPriority.String())
 		return
+	case q.try && k.TurnAway(rank, c.Cost):
+		p.decided(now, q, ReasonLimit.String())
+		return
 	}
 	p.requests[c] = q
 	k.Arrive(now, c, p.lane.chanceLocked(), !q.try)

@@ -43,7 +43,7 @@ func (l *Lane) Foresee(now time.Duration, c Call, hash uint32) Prospect {
 	switch {
 	case l.closed:
 		p.State, p.Reason = Refused, ReasonClosed
-	case l.first(&c) && l.fits(&c):
+	case l.first(&c) && l.fits(c.Cost):
 		p.State = Running
 	case l.packed(c.Tier()):
 		p.State, p.Reason = Refused, ReasonQueueFull

@@ -19,7 +19,7 @@ func (l *Lane) grant() {
 	l.expire()
 	for {
 		it := l.queue.Peek(at(l.now))
-		if it == nil || !l.fits(it.Value) {
+		if it == nil || !l.fits(it.Value.Cost) {
 			return
 		}
 		l.queue.Pop(at(l.now))

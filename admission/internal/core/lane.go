@@ -180,7 +180,7 @@ func (l *Lane) Arrive(now time.Duration, c *Call, chance float64, wait bool) Sta
 	switch {
 	case l.closed:
 		l.shed(c, ReasonClosed)
-	case l.first(c) && l.fits(c):
+	case l.first(c) && l.fits(c.Cost):
 		l.start(c)
 	case !wait:
 		l.tick.blocked++
@@ -210,10 +210,10 @@ func (l *Lane) first(c *Call) bool {
 	return c.Tier() < l.queue.Peek(at(l.now)).Tier
 }
 
-// fits tells whether the call's slots are free. One that costs as much as a
+// fits tells whether so many slots are free. A call that costs as much as a
 // limit that was lowered since runs alone, for else it would never run.
-func (l *Lane) fits(c *Call) bool {
-	return !l.law.Resting && (l.inflight+c.Cost <= l.slots || l.inflight == 0)
+func (l *Lane) fits(cost int) bool {
+	return !l.law.Resting && (l.inflight+cost <= l.slots || l.inflight == 0)
 }
 
 // Leave takes out a call whose caller has gone. If it was granted meanwhile

@@ -26,6 +26,19 @@ func (l *Lane) Divided(rank int) bool {
 	return rank == l.gate.boundary || rank == l.gate.must.boundary
 }
 
+// TurnAway tells whether a call that passed the gate and does not wait finds no slot.
+// If so it is counted as Arrive would have done, which needs neither the call nor a
+// time; if not, nothing has happened.
+func (l *Lane) TurnAway(rank, cost int) bool {
+	if l.closed || l.tick.idle || l.fits(cost) {
+		return false
+	}
+	l.tick.blocked++
+	l.tick.lost++
+	l.refused(rank/NumCohorts, ReasonLimit, false)
+	return true
+}
+
 func (l *Lane) roomy() bool {
 	return l.queue.Len() == 0 && !l.law.Resting && 4*l.inflight < 3*l.slots
 }

@@ -65,7 +65,7 @@ func (l *Lane) Timed(c *Call, wait bool) bool {
 	case c.Ghost || !l.pace.rush:
 		c.Untimed = false
 		return true
-	case l.queue.Len() == 0 && l.fits(c):
+	case l.queue.Len() == 0 && l.fits(c.Cost):
 		c.Untimed = !l.pace.next()
 		return !c.Untimed
 	case !wait || l.packed(c.Tier()):

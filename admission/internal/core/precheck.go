@@ -28,7 +28,7 @@ func (l *Lane) Precheck(rank int) (why Reason, shed bool) {
 // full tells whether a call of a tier finds neither a slot nor a place in the
 // queue: waiters of its own tier and of worse ones would give theirs.
 func (l *Lane) full(tier int) bool {
-	return l.packed(tier) && (l.queue.Len() > 0 || !l.fits(&Call{Cost: 1}))
+	return l.packed(tier) && (l.queue.Len() > 0 || !l.fits(1))
 }
 
 // packed tells whether the queue has no place for a call of a tier.

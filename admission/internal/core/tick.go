@@ -90,7 +90,7 @@ func (l *Lane) Tick(now time.Duration, chance float64) {
 	l.tick.peakSeen, l.tick.peak = l.tick.peak, l.inflight
 	l.tick.idle = l.Idle()
 	l.tick.dry(l.now, l.now-l.tick.at)
-	l.pace.set(l.tick.in-l.tick.inAt, l.tick.out-l.tick.outAt, l.now-l.tick.at)
+	l.pace.set(l.tick.in-l.tick.inAt+l.tick.turned-l.tick.turnAt, l.tick.out-l.tick.outAt, l.now-l.tick.at)
 	l.tick.at, l.tick.inAt, l.tick.turnAt, l.tick.outAt = l.now, l.tick.in, l.tick.turned, l.tick.out
 	l.grant()
 }
