@@ -83,6 +83,15 @@ func (l *lane) peekLocked(c *Controller) *entry {
 	return l.mu.free
 }
 
+// entryLocked returns the entry that stages have taken for the request, or one for the
+// moment: who is shed needs none for longer, and who is not claims it.
+func (l *lane) entryLocked(c *Controller, a *ask) *entry {
+	if a.e != nil {
+		return a.e
+	}
+	return l.peekLocked(c)
+}
+
 // takeLocked returns an entry for a request's use.
 func (l *lane) takeLocked(c *Controller) *entry {
 	e := l.peekLocked(c)

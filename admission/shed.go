@@ -68,10 +68,7 @@ func (c *Controller) refusedLocked(ctx context.Context, a *ask, r *Request, shed
 		l.mu.core.Short()
 	}
 	if ghost {
-		e := a.e
-		if e == nil {
-			e = l.peekLocked(c)
-		}
+		e := l.entryLocked(c, a)
 		e.describe(a, r)
 		e.claimLocked(a, scorecard.Answer{})
 		l.mu.core.Unslotted(&e.call)
