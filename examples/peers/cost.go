@@ -35,6 +35,9 @@ const (
 
 	// roomy is the limit for those who are to admit 1,024 at once.
 	roomy = 8192
+	// warmUp is how long each kind of decision is repeated before it is measured: some find out by themselves
+	// how much they are asked, and the first column would be the only one to show them without knowing.
+	warmUp = 150 * time.Millisecond
 	// missedMost is the share of decisions that may come out otherwise.
 	missedMost = 0.2
 )
@@ -159,6 +162,9 @@ func refusalsOf(l limiter, r *request) (map[string]func() bool, error) {
 // measure takes the time of op, which should return true, under every condition.
 func measure(peer, kind string, d time.Duration, op func() bool) (cost, error) {
 	c := cost{peer: peer, kind: kind}
+	for end := time.Now().Add(warmUp); time.Now().Before(end); {
+		op()
+	}
 	n, took := 64, time.Duration(0)
 	for took < d/4 && n < 1<<30 {
 		n *= 2
