@@ -18,7 +18,8 @@
 //
 // The baseline falls with every faster window, at once with one of 20 requests or
 // more in a lane that is at most half used. It rises slowly while the limit does not bind, and at LimitConfig.Min; otherwise only a probe can raise it, or
-// overload would become normal. A probe halves the limit for some 80 to 300 requests and compares. If
+// overload would become normal. A probe halves the limit, or lowers one that trials have
+// narrowed to as far below the knee, for some 80 to 300 requests and compares. If
 // half the slots serve as much, the rest was a queue inside the back end: half is
 // kept. If throughput falls with the limit the back end itself is slow: that is
 // its baseline now, and the limit goes back to where it was. The first probe comes
@@ -32,10 +33,13 @@
 //
 // Where the limit binds steadily, and a few thousand requests can be counted, a trial asks
 // whether fewer slots would serve as much: the limit is moved to where a tolerance
-// of 1.25 times the baseline would have it. If throughput falls by less than 3 %, that
-// tolerance stays: the rest only waited inside the back end. The other one is tried
+// of 1.25 times the baseline would have it, and where that serves as much, to that of
+// 1.12 times. If throughput falls by less than 3 %, or 1.5 % the second time, that
+// tolerance stays: the rest only waited inside the back end. Its neighbours are tried
 // again after 30 s of binding, then after twice as long, up to 8 minutes; a probe that finds another
-// baseline brings the wide tolerance back.
+// baseline brings the wide tolerance back. Where the limit binds now and then only, the
+// tolerance is 1.25 times the baseline without a trial, and less the more slots are free:
+// most moments that were measured then were emptier than those in which it matters.
 //
 // Overload counts against the limit: outcome [Overload], which is a deadline
 // exceeded or, over HTTP, a 503 or 504, and every request still running when its
@@ -165,11 +169,12 @@
 // for longer than the last comer's allowance; then the newest goes first ("LIFO")
 // until it empties: the oldest are those whose callers give up next.
 //
-// While the gate sheds part of a tier, those of it that still queue, and of worse
-// tiers, are allowed less: the share that the gate lets through, three tenths at
-// least, and enough for the queue to carry six requests. The next one comes at
-// once, and fresh. Better tiers are allowed three quarters more: the worse ones make
-// room for them.
+// A tier that asks, together with the better ones, for more than seven tenths of what
+// the lane can do is allowed less: two fifths of that, less the share that the gate sheds,
+// three tenths at least, and enough for the queue to carry six requests. Where all slots
+// are wanted somebody always waits, the next one comes at once, and fresh. Tiers above
+// that are allowed three quarters more while the gate sheds: what waits of them is a burst
+// that passes, or waits for a probe to end, and the worse ones make room for them.
 //
 // The queue holds 50, or four for each slot if that is more, unless
 // Queue.Capacity says otherwise. When it is full the oldest of the worst tier

@@ -1,6 +1,7 @@
 package pid_test
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -66,6 +67,13 @@ func (l *lane) runAs(d time.Duration, backend func(limit int) flow) {
 			l.law.Observe(pid.Sample{Service: f.service, Inflight: int(f.busy), Overload: true})
 		}
 		l.law.Tick(l.now, l.use)
+	}
+}
+
+// measured runs until the law neither probes nor tries another limit.
+func (l *lane) measured(backend func(limit int) flow) {
+	for l.state().Probing || strings.HasPrefix(l.state().Why, "trial: does") {
+		l.runAs(l.step, backend)
 	}
 }
 

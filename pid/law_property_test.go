@@ -112,9 +112,7 @@ func TestLawForgetsOverAGap(t *testing.T) {
 		t.Run(law.name, func(t *testing.T) {
 			l := newLane(t, pid.LimitConfig{Law: law.name})
 			l.runAs(20*time.Second, servers(50, 100*ms))
-			for l.state().Probing {
-				l.runAs(l.step, servers(50, 100*ms))
-			}
+			l.measured(servers(50, 100*ms))
 			was := l.law.Limit()
 			for range 1000 {
 				l.law.Observe(pid.Sample{Service: time.Second, Inflight: was, Overload: true})

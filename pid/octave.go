@@ -222,8 +222,8 @@ func (o *Octave) closeWindow(now time.Duration, u Usage, el float64) {
 	o.learn(w)
 
 	g := w.y - o.base
-	wide := tolerance(u.Deadline, o.base)
-	tau := o.trial.tolerance(g, wide)
+	widest := tolerance(u.Deadline, o.base)
+	tau := o.trial.tolerance(g, widest, w, o.limit)
 	d := o.step(w, g, tau)
 	o.grow = w.binding && w.losing && d > 0 && g < 0.25
 	o.headroom(el)
@@ -233,8 +233,8 @@ func (o *Octave) closeWindow(now time.Duration, u Usage, el float64) {
 		o.startProbe(now, u, o.prev)
 		return
 	}
-	if o.trial.look(w, o.limit, g-tau) && wide-tauNarrow > trialLeast {
-		o.startTrial(now, u, wide)
+	if step := o.trial.step(widest); o.trial.look(w, o.limit, g-tau) && math.Abs(step) > trialLeast {
+		o.startTrial(now, u, step)
 		return
 	}
 	o.limit = o.round()

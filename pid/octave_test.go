@@ -24,6 +24,7 @@ func TestOctaveHoldsWithoutData(t *testing.T) {
 	l.limitIs("after 300 s of little traffic", 8, 8)
 
 	l.runAs(30*time.Second, servers(50, 100*ms))
+	l.measured(servers(50, 100*ms))
 	was, state := l.law.Limit(), l.state()
 	for _, tc := range []struct {
 		why string
@@ -173,12 +174,14 @@ func TestOctaveDecisions(t *testing.T) {
 	for _, tc := range []struct {
 		why  string
 		flow flow
-		want float64 // the move of one window, in ln; tau is 0.40, gain 0.65
+		want float64 // the move of one window, in ln; tau is 0.40, 0.22 or less while slots are free; gain 0.65
 	}{
 		{"at the baseline", flow{rate: 1000, service: base, busy: 100}, 0.26},
 		{"at the tolerance", flow{rate: 1000, service: above(0.40), busy: 100}, 0},
+		{"at the tolerance of freer slots", flow{rate: 1000, service: above(0.22), busy: 80, blocked: true}, 0},
+		{"above that", flow{rate: 1000, service: above(0.40), busy: 80, blocked: true}, -0.117},
 		{"far above: cuts are bounded", flow{rate: 1000, service: above(2), busy: 100}, -0.3},
-		{"blocked and half full binds", flow{rate: 1000, service: base, busy: 51, blocked: true}, 0.26},
+		{"blocked and half full binds, and is held to less", flow{rate: 1000, service: base, busy: 51, blocked: true}, 0.051},
 		{"blocked, less than half full", flow{rate: 1000, service: base, busy: 49, blocked: true}, 0},
 		{"90 % full binds", flow{rate: 1000, service: base, busy: 90}, 0.26},
 		{"does not bind: no growth", flow{rate: 1000, service: base, busy: 89}, 0},

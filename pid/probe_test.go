@@ -89,6 +89,7 @@ func TestProbeOfASlowerBackEnd(t *testing.T) {
 	}
 }
 
+// A probe halves the limit, or lowers one that trials have brought near the knee by less.
 func TestProbeCycle(t *testing.T) {
 	const service = 20 * ms
 	for _, tc := range []struct {
@@ -110,7 +111,7 @@ func TestProbeCycle(t *testing.T) {
 			t.Errorf("%s: first probe after %v of binding, want 30s since it was calm before", tc.why, first)
 		}
 		for i, p := range found[:len(found)-1] {
-			if p.length < 2*service || p.length > 3*time.Second || p.in != p.before/2 {
+			if p.length < 2*service || p.length > 3*time.Second || p.in < p.before/2 || p.in > 3*p.before/4 {
 				t.Errorf("%s: probe %d: %+v", tc.why, i, p)
 			}
 			if i == 0 || strings.Contains(p.why, "saturated") {

@@ -118,6 +118,14 @@ func (s *ShedRatio) Ratio() float64 { return s.ratio }
 // while unknown: what a demand metric is made of.
 func (s *ShedRatio) Rates() (lambda, mu float64) { return s.demand.lambda, s.demand.mu }
 
+// Load is the arrivals over the capacity, 0 while that is unknown.
+func (s *ShedRatio) Load() float64 {
+	if s.demand.mu <= 0 {
+		return 0
+	}
+	return s.demand.lambda / s.demand.mu
+}
+
 // Tick takes in what passed since the last one and returns the new ratio.
 // dt is bounded to half a second: a longer gap was no steady flow.
 func (s *ShedRatio) Tick(dt time.Duration, f Flow) float64 {

@@ -12,10 +12,10 @@ import (
 // something, as lock contention does, it loses: one whose knee is at 1.5 times what it
 // needs was held just above that, and gave 92 to 96 % of what it could. No probe can
 // tell: it measures the baseline, and at the tolerance every back end is as much
-// slower than that. So the law tries the other tolerance for some windows, keeps the
-// narrow one only where it serves as much, and asks again now and then, either way.
+// slower than that. So the law tries the next tolerance for some windows, keeps a
+// narrower one only where it serves as much, and asks again now and then, either way.
 //
-// The narrow one for all cost 4 to 5 % of goodput in the mean of 80 simulated services.
+// The middle one for all cost 4 to 5 % of goodput in the mean of 80 simulated services.
 // Throughput is counted, not inferred from service times as in a probe: their
 // geometric mean is nearer to the arithmetic one the more of them is waiting, so
 // that smaller limits seemed to serve up to 10 % more than they did.
@@ -23,22 +23,47 @@ type trial struct {
 	on       bool
 	settling bool // the window has requests from before
 
-	narrow  bool     // the tolerance in force, but for a trial
+	width   width    // in force, but for a trial
+	to      width    // that is tried, or will be next
+	proven  bool     // width is the outcome of a trial
 	ref     measured // windows at it
 	got     measured // windows of the trial
 	windows int      // of got
 
 	bound float64 // seconds of binding since the last one
 	next  float64 // seconds of binding until the next one
+	gap   float64 // the same where nothing new is known
+}
+
+// width is one of the tolerances.
+type width int
+
+const (
+	wide width = iota // what deadline and baseline give
+	middle
+	narrow
+)
+
+// of is the tolerance in ln where the widest is tau. The others are room for what
+// baseline and limit err by.
+func (w width) of(tau float64) float64 {
+	switch w {
+	case middle:
+		return min(tau, 0.22)
+	case narrow:
+		return min(tau, 0.11)
+	}
+	return tau
 }
 
 const (
-	tauNarrow = 0.22 // in ln: room for what baseline and limit err by
-	narrowCut = 0.2  // of a cut that the wide tolerance would not make
+	gentleCut = 0.2 // of a cut that the wide tolerance would not make
+	guessSure = 0.1 // standard error of a mean that is held to the middle without a verdict
 
-	trialCost    = 0.03  // throughput, in ln, that the narrow tolerance may cost
+	trialCost    = 0.03  // throughput, in ln, that a narrower tolerance may cost
+	narrowCost   = 0.015 // the same of narrow beside middle, which may have cost some already
 	trialSure    = 0.025 // standard error of that, for a verdict
-	trialLeast   = 0.1   // difference in ln(inflight) below which nothing is tried
+	trialLeast   = 0.07  // difference in ln(inflight) below which nothing is tried
 	trialSamples = 80    // for a verdict that is clear
 	trialWindows = 5     // for one that is not: neighbouring windows are alike
 
@@ -47,34 +72,60 @@ const (
 	trialGapMax = 480.0
 
 	steadyBusy   = 0.85 // share of the slots taken: the limit is what holds back
+	steadyError  = 0.22 // in ln: at the tolerance
 	steadyWeight = 0.98 // of a window beside the one after it
-	steadyLimit  = 0.12 // in ln: about the same
+	steadyLimit  = 0.25 // in ln: about the same
+	steadyFailed = 0.05 // of what came out, by which a trial may do worse
 )
 
 // reset forgets the verdict: the back end is another.
-func (t *trial) reset() { *t = trial{next: trialFirst} }
+func (t *trial) reset() { *t = trial{to: middle, next: trialFirst, gap: trialGapMin / 2} }
 
 // abort ends a trial without a verdict.
 func (t *trial) abort() { t.on, t.ref, t.got = false, measured{}, measured{} }
 
-// tolerance is the one in force, where the service time is g above the baseline.
-// The narrow one lets nothing grow beyond it, but cuts little between the two: a
-// baseline that has become stale must not cost more for it.
-func (t *trial) tolerance(g, wide float64) float64 {
-	switch {
-	case !t.narrow || wide <= tauNarrow:
-		return wide
-	case g <= tauNarrow:
-		return tauNarrow
+// tolerance is the one in force for a window whose service time is g above the
+// baseline. A narrow one lets nothing grow beyond it, but cuts little between it and the
+// widest: a baseline that has become stale must not cost more for it.
+//
+// While the limit binds now and then only, at about what the back end can do, the
+// service time is also that of emptier moments: it would let the limit grow beyond what
+// the full ones bear, and nothing would show it. So it is held to less then, and to the
+// middle as long as there is no verdict, where that much can be told. Where it is wrong
+// the slots fill.
+func (t *trial) tolerance(g, widest float64, w measured, limit int) float64 {
+	full := min(w.busy/(steadyBusy*float64(limit)), 1)
+	guess := !t.proven && w.binding && full < 1 && math.Sqrt(w.v/w.n) < guessSure
+	tau := t.width.of(widest)
+	if guess {
+		tau = middle.of(widest)
 	}
-	return min(wide, g-narrowCut*(g-tauNarrow))
+	switch {
+	case t.width == wide && !guess:
+		return tau
+	case g <= tau:
+		return max(g, tau*full*full)
+	case guess:
+		return tau
+	}
+	return min(widest, g-gentleCut*(g-tau))
 }
+
+// cost is what the smaller of the two limits may cost.
+func (t *trial) cost() float64 {
+	if max(t.width, t.to) == narrow {
+		return narrowCost
+	}
+	return trialCost
+}
+
+// step is how far, in ln, the next trial is from the tolerance in force.
+func (t *trial) step(widest float64) float64 { return t.to.of(widest) - t.width.of(widest) }
 
 // look takes in a window at the tolerance in force, whose error is err, and tells
 // whether the other one should be tried.
 func (t *trial) look(w measured, limit int, err float64) bool {
-	if w.busy < steadyBusy*float64(limit) || math.Abs(err) > tauNarrow {
-		t.ref = measured{}
+	if w.busy < steadyBusy*float64(limit) || math.Abs(err) > steadyError {
 		return false
 	}
 	t.bound += w.el
@@ -87,13 +138,9 @@ func (t *trial) look(w measured, limit int, err float64) bool {
 
 // startTrial moves the limit to where the other tolerance would have it on a back
 // end that serves no more for more.
-func (o *Octave) startTrial(now time.Duration, u Usage, wide float64) {
-	d := tauNarrow - wide
-	if o.trial.narrow {
-		d = -d
-	}
+func (o *Octave) startTrial(now time.Duration, u Usage, step float64) {
 	o.trial.on, o.trial.settling, o.trial.windows, o.trial.got = true, true, 0, measured{}
-	o.limit = o.rounded(o.lnL + d)
+	o.limit = o.rounded(o.lnL + step)
 	o.state.Why = "trial: does another limit serve as much?"
 	o.win.reset(now, u)
 }
@@ -109,49 +156,65 @@ func (o *Octave) tickTrial(now time.Duration, u Usage, w measured) {
 		t.settling = false
 		return
 	}
-	comparable := w.busy >= steadyBusy*float64(o.limit) && w.failed == 0
+	comparable := w.busy >= steadyBusy*float64(o.limit) && w.failed <= t.ref.failed+steadyFailed
 	if t.windows++; t.windows > 1 {
 		w = w.pooled(t.got, 1)
 	}
 	t.got = w
-	wide, narrow := t.ref, t.got
-	if t.narrow {
-		wide, narrow = narrow, wide
+	larger, smaller := t.ref, t.got
+	if t.to < t.width {
+		larger, smaller = smaller, larger
 	}
-	if !comparable || wide.x-narrow.x < trialLeast {
+	if !comparable || larger.x-smaller.x < trialLeast {
 		o.state.Why = "trial: nothing learned"
-		o.endTrial(t.narrow)
+		o.endTrial(t.width, false)
 		return
 	}
-	cost, err := throughputCost(wide, narrow)
+	cost, err := throughputCost(larger, smaller)
 	switch {
-	case cost > trialCost+2*err && w.done >= trialSamples,
-		cost > trialCost && err <= trialSure && t.windows >= trialWindows:
+	case cost > t.cost()+2*err && w.done >= trialSamples,
+		cost > t.cost() && err <= trialSure && t.windows >= trialWindows:
 		o.state.Why = "trial: the larger limit serves more"
-		o.endTrial(false)
+		o.endTrial(min(t.width, t.to), true)
 	case err <= trialSure && t.windows >= trialWindows:
 		o.state.Why = "trial: the smaller limit serves as much"
-		o.endTrial(true)
+		o.endTrial(max(t.width, t.to), true)
 	}
 }
 
-// throughputCost is what narrow serves less than wide, in ln, and the standard
-// error of that if completions were independent; saturated back ends are steadier.
-func throughputCost(wide, narrow measured) (cost, err float64) {
-	return math.Log(wide.done / wide.el * narrow.el / narrow.done), math.Sqrt(1/wide.done + 1/narrow.done)
+// throughputCost is what the smaller limit serves less than the larger, in ln, and the
+// standard error of that if completions were independent; saturated back ends are
+// steadier.
+func throughputCost(larger, smaller measured) (cost, err float64) {
+	return math.Log(larger.done / larger.el * smaller.el / smaller.done), math.Sqrt(1/larger.done + 1/smaller.done)
 }
 
-// endTrial puts a tolerance into force, and the limit with it. Verdicts that change
-// nothing are asked for less and less.
-func (o *Octave) endTrial(narrow bool) {
+// endTrial puts a tolerance into force, and the limit with it, and says what is tried
+// next, and when: soon until there is a verdict, and soon the one beyond the middle when
+// one has come to that. Verdicts that change nothing are asked for less and less.
+func (o *Octave) endTrial(w width, learned bool) {
 	t := &o.trial
-	if narrow != t.narrow {
+	moved, tried := w != t.width, t.to
+	if moved {
 		o.setLn(math.Log(float64(o.limit)))
-		t.next = trialGapMin
-	} else {
-		t.next = min(max(2*t.next, trialGapMin), trialGapMax)
+		tried, t.gap = t.width, trialGapMin
+	} else if learned {
+		t.gap = min(2*t.gap, trialGapMax)
 	}
-	t.narrow, t.bound = narrow, 0
+	switch {
+	case !learned && !t.proven:
+		t.next = min(2*t.next, t.gap)
+	case !learned:
+		t.next = t.gap
+	case w != middle:
+		t.to, t.next = middle, t.gap
+	default:
+		t.to, t.next = wide+narrow-tried, t.gap // the other neighbour
+		if moved {
+			t.next = trialFirst
+		}
+	}
+	t.width, t.proven, t.bound = w, t.proven || learned, 0
 	t.abort()
 	o.prev = measured{}
 	o.limit = o.round()

@@ -41,8 +41,8 @@ const (
 	more   = "trial: the larger limit serves more"
 )
 
-// A back end that gains nothing beyond a knee is held just above it, and one
-// that gains from every slot keeps the whole tolerance.
+// A back end that gains nothing beyond a knee is held just above it, the more so the
+// surer that is, and one that gains from every slot keeps the whole tolerance.
 func TestTrialOfAKnee(t *testing.T) {
 	for name, tc := range map[string]struct {
 		backend  func(int) flow
@@ -59,6 +59,9 @@ func TestTrialOfAKnee(t *testing.T) {
 			t.Errorf("%s: in 25 s no %q: %v", name, tc.why, whys)
 		}
 		l.limitIs(name, tc.from, tc.to)
+		l.trials(25*time.Second, tc.backend)
+		l.measured(tc.backend)
+		l.limitIs(name+", later", 16, 19)
 	}
 }
 

@@ -59,7 +59,7 @@ func TestShadowForecast(t *testing.T) {
 			for _, x := range []float64{1.2, 1.5, 3, 5} {
 				all, tier, gate := forecast(t, cfg, backEnd(Station{Servers: 8}), x)
 				t.Logf("load %g: %.3f of what is shed, the worst tier off by %.3f, the gate by %.3f", x, all, tier, gate)
-				if math.Abs(all-1) > 0.1 || tier > 0.05 || gate > 0.05 {
+				if math.Abs(all-1) > 0.12 || tier > 0.05 || gate > 0.08 {
 					t.Errorf("load %g: forecast %.3f of what is shed, the worst tier off by %.3f, the gate by %.3f", x, all, tier, gate)
 				}
 			}

@@ -21,6 +21,8 @@ type gate struct {
 	threshold           // in force
 	must      threshold // what signals alone ask for: it holds though slots are free
 	ratio     float64   // in force
+
+	loads [NumTiers]float64 // of a tier and all better ones, over the capacity; 0: not known
 }
 
 // threshold tells who is shed: ranks above the boundary (NumRanks: nobody) and,
@@ -129,3 +131,16 @@ func (g *gate) quantile(phi float64) uint32 {
 
 // cutAt is the hash at so many buckets.
 func cutAt(at float64) uint32 { return uint32(min(at/hashBuckets*(1<<32), math.MaxUint32)) }
+
+// load shares the load, what is offered over the capacity, out to the tiers.
+func (g *gate) load(load float64) {
+	var sums [NumTiers]float64
+	total := 0.0
+	for i, n := range g.ranks {
+		total += n
+		sums[i/NumCohorts] = total
+	}
+	for i, sum := range sums {
+		g.loads[i] = load * sum / max(total, 1)
+	}
+}

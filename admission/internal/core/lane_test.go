@@ -216,19 +216,21 @@ func TestUsageAddsUp(t *testing.T) {
 	}
 }
 
-// The more of a tier the gate sheds, the shorter one of it may wait; better tiers
+// A tier that with the better ones asks for about all that the lane can do may wait for
+// a part of its allowance, the less the more the gate sheds; those that ask for little
 // may wait longer then, and lanes of few requests keep their whole allowance.
-func TestAllowanceShrinksWithTheShareShed(t *testing.T) {
+func TestAllowanceFollowsTheLoad(t *testing.T) {
 	const third = time.Second / 3
 	for _, tt := range []struct {
 		slots int
 		load  float64
-		least float64 // worth of the boundary's tier, at least
+		least float64 // worth of t3, which is most of the load, at least
 		most  float64
 	}{
-		{50, 0.8, 1, 1},
-		{50, 1.5, mostWorth, mostWorth},
-		{50, 3, 0.3, 0.5},
+		{50, 0.5, 1, 1},
+		{50, 0.8, mostWorth, mostWorth},
+		{50, 1.1, leastWorth, mostWorth},
+		{50, 3, leastWorth, leastWorth},
 		{50, 10, leastWorth, leastWorth},
 		{2, 10, 0.8, 1}, // 20/s
 	} {
@@ -241,7 +243,7 @@ func TestAllowanceShrinksWithTheShareShed(t *testing.T) {
 		}
 		s.run(10*time.Second, tt.load*10*float64(tt.slots))
 		want := 1.0
-		if tt.load > 1 {
+		if s.lane.gate.boundary < NumRanks {
 			want = betterWorth
 		}
 		if got := s.lane.worth(1, third); got != want {

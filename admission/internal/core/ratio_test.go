@@ -59,7 +59,7 @@ func TestRatioStatic(t *testing.T) {
 		busy, died, settles float64
 	}{
 		{"ff", 1.5, 0.01, 0, 0.99, 0.18, 1.2},
-		{"pid", 1.04, 0.025, 0.02, 0.96, 0.04, 2},
+		{"pid", 1.04, 0.025, 0.02, 0.96, 0.05, 2},
 	} {
 		for _, service := range []time.Duration{100 * ms, 12500 * time.Microsecond} {
 			for _, at := range []struct{ x, sd float64 }{{0.9, 0.025}, {1.2, 0.06}, {2, 0.04}, {3, 0.04}, {5, 0.015}, {10, 0.015}} {

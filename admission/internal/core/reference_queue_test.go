@@ -70,24 +70,24 @@ func (r *reference) enqueue(c *Call, chance float64) {
 	}
 }
 
-// allowed checks how long a newcomer may wait: less than the law says only if the gate
-// sheds of his tier or better ones, more only if it sheds worse ones alone.
+// allowed checks how long a newcomer may wait: less than the law says only where his
+// tier and better ones ask for much, more only where they do not and the gate sheds.
 func (r *reference) allowed(c *Call, chance float64) {
 	remaining := r.lane.patience()
 	if c.Deadline > 0 {
 		remaining = c.Deadline - r.lane.now
 	}
 	lawful := r.lane.cfg.Queue.Allow(remaining, r.standing(c.Tier(), r.touched), chance)
-	least, most, boundary := lawful, lawful, r.lane.gate.boundary
+	least, most, load, boundary := lawful, lawful, r.lane.gate.loads[c.Tier()], r.lane.gate.boundary
 	switch {
-	case c.Tier() >= boundary/NumCohorts:
+	case load > passingLoad:
 		least = time.Duration(leastWorth * float64(lawful))
 	case boundary < NumRanks:
 		least = min(time.Duration(betterWorth*float64(lawful)), max(remaining, lawful))
 		most = least
 	}
 	if got := c.item.Allowance; got < least || got > most {
-		r.t.Fatalf("tier %d may wait for %v, must be %v to %v: the law says %v, the gate sheds from %d on", c.Tier(), got, least, most, lawful, boundary)
+		r.t.Fatalf("tier %d may wait for %v, must be %v to %v: the law says %v, the load is %v, the gate sheds from %d on", c.Tier(), got, least, most, lawful, load, boundary)
 	}
 }
 

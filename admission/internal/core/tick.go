@@ -145,6 +145,7 @@ func (l *Lane) tickGate(dt time.Duration) {
 		Allowance: l.allowance(), Probing: l.law.Probing, Applied: l.gate.ratio,
 	})
 	l.gate.set(own, l.signal)
+	l.gate.load(l.ratio.Load())
 	switch {
 	case l.gate.ratio == 0:
 		l.binding = ""
