@@ -129,10 +129,13 @@ func (t *ranking) add(r reading) {
 	if t.most < 1 || len(t.top) == t.most && r.order(t.top[t.most-1]) >= 0 {
 		return
 	}
-	at, twice := slices.BinarySearchFunc(t.top, r, reading.order)
-	if !twice {
-		t.top = slices.Insert(t.top[:min(len(t.top), t.most-1)], at, r)
+	// Who has moved to another bucket meanwhile is seen twice, and may have been refused
+	// in between.
+	if slices.ContainsFunc(t.top, func(seen reading) bool { return seen.counter == r.counter }) {
+		return
 	}
+	at, _ := slices.BinarySearchFunc(t.top, r, reading.order)
+	t.top = slices.Insert(t.top[:min(len(t.top), t.most-1)], at, r)
 }
 
 func (t *ranking) named() []TenantCount {

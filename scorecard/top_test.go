@@ -70,3 +70,31 @@ func TestReadsFewAtOnce(t *testing.T) {
 		t.Errorf("read %d of %d counters, %d at once", len(seen), len(all), most)
 	}
 }
+
+// Whose counter moves to another bucket while it is looked for is named once, also if
+// he is refused in between.
+func TestTopNamesNobodyTwice(t *testing.T) {
+	const tenants = 60
+	c := card(t, "r: tenant:* = 0")
+	c.SetMaxTenants(tenants)
+	refuse := func() {
+		for i := range tenants {
+			_, _ = c.Acquire(tagsOf(fmt.Sprint("tenant:", i)))
+		}
+	}
+	refuse()
+	seen, all := 0, ranking{most: 2 * tenants}
+	c.look(func(r reading) {
+		if seen++; seen == 1 {
+			c.SetMaxTenants(16 * tenants)
+			refuse()
+		}
+		all.add(r)
+	})
+	if seen <= tenants {
+		t.Errorf("%d tenants are seen %d times: none twice", tenants, seen)
+	}
+	if n := len(all.named()); n > tenants {
+		t.Errorf("%d of %d tenants are named", n, tenants)
+	}
+}
