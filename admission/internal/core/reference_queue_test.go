@@ -82,7 +82,7 @@ func (r *reference) allowed(c *Call, chance float64) {
 	switch {
 	case load > passingLoad:
 		least = time.Duration(leastWorth * float64(lawful))
-	case boundary < NumRanks:
+	case boundary < NumRanks && c.Tier() < boundary/NumCohorts:
 		least = min(time.Duration(betterWorth*float64(lawful)), max(remaining, lawful))
 		most = least
 	}

@@ -38,7 +38,8 @@ func (l *Lane) allow(now time.Duration, c *Call, chance float64) (remaining, all
 // worth is what a waiter of the tier is given, in allowances. The queue is there to
 // carry what fluctuates. Where a tier and those better than it ask for no more than
 // most of what the lane can do, what waits of it is a burst that passes, or waits for
-// a probe of the limit to end; and while the gate makes room for it, it may well wait.
+// a probe of the limit to end; and while the gate makes room for it, shedding worse
+// ones, it may well wait.
 //
 // Where they ask for about all that there is or for more, somebody always waits, and
 // to wait long is to be served late: the next one comes at once, and fresh. Of a tier of
@@ -53,7 +54,7 @@ func (l *Lane) worth(tier int, allowance time.Duration) float64 {
 		_, capacity := l.ratio.Rates()
 		few := leastCarried / (capacity * allowance.Seconds())
 		return min(1, max(leastWorth, mostWorth-l.gate.ratio, few))
-	case l.gate.boundary < NumRanks:
+	case l.gate.boundary < NumRanks && tier < l.gate.boundary/NumCohorts:
 		return betterWorth
 	}
 	return 1
