@@ -233,8 +233,8 @@ func (o *Octave) closeWindow(now time.Duration, u Usage, el float64) {
 		o.startProbe(now, u, o.prev)
 		return
 	}
-	if step := o.trial.step(widest); o.trial.look(w, o.limit, g-tau) && math.Abs(step) > trialLeast {
-		o.startTrial(now, u, step)
+	if to, step := o.trial.aim(widest); o.trial.look(w, o.limit, g-tau) && math.Abs(step) > trialLeast {
+		o.startTrial(now, u, to, step)
 		return
 	}
 	o.limit = o.round()

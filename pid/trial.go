@@ -119,8 +119,16 @@ func (t *trial) cost() float64 {
 	return trialCost
 }
 
-// step is how far, in ln, the next trial is from the tolerance in force.
-func (t *trial) step(widest float64) float64 { return t.to.of(widest) - t.width.of(widest) }
+// aim is what the next trial tries, and how far, in ln, that is from the tolerance in
+// force. A tight deadline has the wide one so near the middle that the two cannot be told
+// apart: then it is the narrow one, or there would never be a trial.
+func (t *trial) aim(widest float64) (to width, step float64) {
+	to = t.to
+	if max(to, t.width) == middle && widest-middle.of(widest) <= trialLeast {
+		to = narrow
+	}
+	return to, to.of(widest) - t.width.of(widest)
+}
 
 // look takes in a window at the tolerance in force, whose error is err, and tells
 // whether the other one should be tried.
@@ -138,7 +146,8 @@ func (t *trial) look(w measured, limit int, err float64) bool {
 
 // startTrial moves the limit to where the other tolerance would have it on a back
 // end that serves no more for more.
-func (o *Octave) startTrial(now time.Duration, u Usage, step float64) {
+func (o *Octave) startTrial(now time.Duration, u Usage, to width, step float64) {
+	o.trial.to = to
 	o.trial.on, o.trial.settling, o.trial.windows, o.trial.got = true, true, 0, measured{}
 	o.limit = o.rounded(o.lnL + step)
 	o.state.Why = "trial: does another limit serve as much?"

@@ -92,3 +92,18 @@ func TestNoTrialWithoutDemand(t *testing.T) {
 		t.Errorf("tried: %v", whys)
 	}
 }
+
+// With a tight deadline the tolerance is near the middle one from the beginning: the
+// narrow one is tried all the same.
+func TestTrialWithATightDeadline(t *testing.T) {
+	for _, deadline := range []time.Duration{60 * ms, 85 * ms, 100 * ms} { // 3 to 5 times the baseline
+		l := newLane(t, pid.LimitConfig{})
+		l.use.Deadline = deadline
+		backend := servers(64, 20*ms)
+		if whys := l.trials(2*time.Minute, backend); whys[asMuch] == 0 {
+			t.Errorf("%v: in two minutes no %q: %v", deadline, asMuch, whys)
+		}
+		l.measured(backend)
+		l.limitIs(deadline.String(), 64, 76)
+	}
+}
