@@ -21,7 +21,7 @@
 // overload would become normal. A probe halves the limit, or lowers one that trials have
 // narrowed to as far below the knee, for some 80 to 300 requests and compares. If
 // half the slots serve as much, the rest was a queue inside the back end: half is
-// kept. If throughput falls with the limit the back end itself is slow: that is
+// kept, and some more if throughput fell a little. If throughput falls with the limit the back end itself is slow: that is
 // its baseline now, and the limit goes back to where it was. The first probe comes
 // after a second in which the limit binds (after 30 s, if the lane was calm
 // before), later ones after 30 s of that, or 40 times as long as the last one
@@ -34,7 +34,8 @@
 // Where the limit binds steadily, and a few thousand requests can be counted, a trial asks
 // whether fewer slots would serve as much: the limit is moved to where a tolerance
 // of 1.25 times the baseline would have it, and where that serves as much, to that of
-// 1.12 times. If throughput falls by less than 3 %, or 1.5 % the second time, that
+// 1.12 times (at once with a deadline below four times the baseline). If throughput
+// falls by less than 3 %, or 1.5 % with the latter, that
 // tolerance stays: the rest only waited inside the back end. Its neighbours are tried
 // again after 30 s of binding, then after twice as long, up to 8 minutes; a probe that finds another
 // baseline brings the wide tolerance back. Where the limit binds now and then only, the
@@ -173,7 +174,7 @@
 // the lane can do is allowed less: two fifths of that, less the share that the gate sheds,
 // three tenths at least, and enough for the queue to carry six requests. Where all slots
 // are wanted somebody always waits, the next one comes at once, and fresh. Tiers above
-// that are allowed three quarters more while the gate sheds: what waits of them is a burst
+// that are allowed three quarters more while the gate sheds worse ones: what waits of them is a burst
 // that passes, or waits for a probe to end, and the worse ones make room for them.
 //
 // The queue holds 50, or four for each slot if that is more, unless

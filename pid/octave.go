@@ -26,7 +26,7 @@ type Octave struct {
 	ctl *Controller // its output is lnL
 
 	lnL   float64 // natural logarithm of the limit the law wants
-	limit int     // in force: round(exp(lnL)), or half of it in a probe
+	limit int     // in force: round(exp(lnL)), but for probes and trials
 
 	win  window
 	prev measured      // the windows before; n is 0 before the first
