@@ -23,12 +23,13 @@ type trial struct {
 	on       bool
 	settling bool // the window has requests from before
 
-	width   width    // in force, but for a trial
-	to      width    // that is tried, or will be next
-	proven  bool     // width is the outcome of a trial
-	ref     measured // windows at it
-	got     measured // windows of the trial
-	windows int      // of got
+	width   width         // in force, but for a trial
+	to      width         // that is tried, or will be next
+	proven  bool          // width is the outcome of a trial
+	ref     measured      // windows at it
+	got     measured      // windows of the trial
+	windows int           // of got
+	since   time.Duration // when it began
 
 	bound float64 // seconds of binding since the last one
 	next  float64 // seconds of binding until the next one
@@ -70,6 +71,11 @@ const (
 	trialFirst  = 1.0 // seconds of binding
 	trialGapMin = 30.0
 	trialGapMax = 480.0
+
+	// Seconds after which windows that are not full end a trial. At about what the back
+	// end can do only some are full: when the others ended it no trial there came to a
+	// verdict.
+	trialPatience = 10.0
 
 	steadyBusy   = 0.85 // share of the slots taken: the limit is what holds back
 	steadyError  = 0.22 // in ln: at the tolerance
@@ -149,6 +155,7 @@ func (t *trial) look(w measured, limit int, err float64) bool {
 func (o *Octave) startTrial(now time.Duration, u Usage, to width, step float64) {
 	o.trial.to = to
 	o.trial.on, o.trial.settling, o.trial.windows, o.trial.got = true, true, 0, measured{}
+	o.trial.since = now
 	o.limit = o.rounded(o.lnL + step)
 	o.state.Why = "trial: does another limit serve as much?"
 	o.win.reset(now, u)
@@ -164,6 +171,9 @@ func (o *Octave) tickTrial(now time.Duration, u Usage, w measured) {
 	if t.settling {
 		t.settling = false
 		return
+	}
+	if w.busy < steadyBusy*float64(o.limit) && (now-t.since).Seconds() < trialPatience {
+		return // what is not full does not tell what it could serve
 	}
 	comparable := w.busy >= steadyBusy*float64(o.limit) && w.failed <= t.ref.failed+steadyFailed
 	if t.windows++; t.windows > 1 {

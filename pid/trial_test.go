@@ -65,6 +65,23 @@ func TestTrialOfAKnee(t *testing.T) {
 	}
 }
 
+// At about what the back end can do the slots are full now and then only: a trial
+// waits for that.
+func TestTrialNowAndThen(t *testing.T) {
+	l := newLane(t, pid.LimitConfig{})
+	l.use.Deadline = 250 * ms
+	whys := map[string]int{}
+	for range 60 {
+		for why := range l.trials(time.Second, crowded) {
+			whys[why]++
+		}
+		l.run(500*ms, flow{rate: 600, service: 22 * ms, busy: 0.6 * float64(l.law.Limit()), blocked: true})
+	}
+	if whys[asMuch] == 0 {
+		t.Errorf("no %q: %v", asMuch, whys)
+	}
+}
+
 func TestTrialOfASoftBackEnd(t *testing.T) {
 	l := newLane(t, pid.LimitConfig{})
 	l.use.Deadline = 250 * ms

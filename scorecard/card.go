@@ -7,10 +7,11 @@ import (
 	"github.com/spillway-go/spillway/internal/spin"
 )
 
-// A Card counts inflight requests by rules. It is safe for concurrent use, no
-// method blocks for longer than its lock is held, and several controllers may
-// share one. The zero Card has no rules and refuses nothing. A Card must not
-// be copied after first use.
+// A Card counts inflight requests by rules. It is safe for concurrent use, and
+// several controllers may share one. No method blocks for longer than its lock is
+// held, but SetRules, SetMaxTenants and Sweep, one of which at a time walks through
+// the table. The zero Card has no rules and refuses nothing. A Card must not be
+// copied after first use.
 type Card struct {
 	walks sync.Mutex // one walk through the table at a time; taken before mu
 
