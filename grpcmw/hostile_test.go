@@ -146,6 +146,23 @@ func (s *siege) crowded(t *testing.T, n int, do func(ctx context.Context, client
 	all.Wait()
 }
 
+// connected has so many strangers speak on bare connections of their own.
+func (s *siege) connected(t *testing.T, n int, speak func(net.Conn)) {
+	var all sync.WaitGroup
+	for range n {
+		all.Go(func() {
+			conn, err := net.Dial("tcp", s.addr)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			defer conn.Close()
+			speak(conn)
+		})
+	}
+	all.Wait()
+}
+
 // neverArrived is for strangers who never come as far as the controller.
 func (s *siege) neverArrived(t *testing.T) {
 	if r := s.Ctrl.Stats().Rules[1]; r.Admitted+r.Refused != 0 {
@@ -194,20 +211,10 @@ func TestHostileCalls(t *testing.T) {
 			})
 		},
 		"two thousand connections": func(t *testing.T, s *siege) {
-			var all sync.WaitGroup
-			for range 2000 {
-				all.Go(func() {
-					conn, err := net.Dial("tcp", s.addr)
-					if err != nil {
-						t.Error(err)
-						return
-					}
-					defer conn.Close()
-					_, _ = conn.Write([]byte("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n")[:8+rand.IntN(17)])
-					time.Sleep(time.Until(s.End))
-				})
-			}
-			all.Wait()
+			s.connected(t, 2000, func(conn net.Conn) {
+				_, _ = conn.Write([]byte("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n")[:8+rand.IntN(17)])
+				time.Sleep(time.Until(s.End))
+			})
 		},
 		"calls whose message never comes": func(t *testing.T, s *siege) {
 			s.crowded(t, 2000, func(ctx context.Context, client testgrpc.TestServiceClient, conn *grpc.ClientConn) {
@@ -218,23 +225,13 @@ func TestHostileCalls(t *testing.T) {
 			s.neverArrived(t)
 		},
 		"headers that never end": func(t *testing.T, s *siege) {
-			var all sync.WaitGroup
-			for range 400 {
-				all.Go(func() {
-					conn, err := net.Dial("tcp", s.addr)
-					if err != nil {
-						t.Error(err)
-						return
-					}
-					defer conn.Close()
-					_, err = conn.Write([]byte(openHeaders))
-					for err == nil && time.Now().Before(s.End) {
-						_, err = conn.Write([]byte(frame(continuationFrame, 0, 1, "\x00\x01x\x01x")))
-						time.Sleep(10 * time.Millisecond)
-					}
-				})
-			}
-			all.Wait()
+			s.connected(t, 400, func(conn net.Conn) {
+				_, err := conn.Write([]byte(openHeaders))
+				for err == nil && time.Now().Before(s.End) {
+					_, err = conn.Write([]byte(frame(continuationFrame, 0, 1, "\x00\x01x\x01x")))
+					time.Sleep(10 * time.Millisecond)
+				}
+			})
 			s.neverArrived(t)
 		},
 		"absurd claims": func(t *testing.T, s *siege) {
