@@ -233,7 +233,7 @@ func (o *Octave) closeWindow(now time.Duration, u Usage, el float64) {
 		o.startProbe(now, u, o.prev)
 		return
 	}
-	if to, step := o.trial.aim(widest); o.trial.look(w, o.limit, g-tau) && math.Abs(step) > trialLeast {
+	if to, step := o.trial.aim(widest); o.trial.look(w, o.limit, g-tau) && o.teaches(step) {
 		o.startTrial(now, u, to, step)
 		return
 	}

@@ -150,6 +150,16 @@ func (t *trial) look(w measured, limit int, err float64) bool {
 	return t.bound >= t.next && w.done > 2/(trialSure*trialSure)
 }
 
+// teaches tells whether a trial at that step can come to a verdict: not where rounding,
+// Min or Max would leave it at about the limit that it is compared with.
+func (o *Octave) teaches(step float64) bool {
+	move := math.Log(float64(o.rounded(o.lnL+step))) - o.trial.ref.x
+	if step < 0 {
+		step, move = -step, -move
+	}
+	return min(step, move) > trialLeast
+}
+
 // startTrial moves the limit to where the other tolerance would have it on a back
 // end that serves no more for more.
 func (o *Octave) startTrial(now time.Duration, u Usage, to width, step float64) {

@@ -124,3 +124,28 @@ func TestTrialWithATightDeadline(t *testing.T) {
 		l.limitIs(deadline.String(), 64, 76)
 	}
 }
+
+// A trial that could not come to a verdict is not held: at Min, at Max, or where the
+// limit is so small that the other tolerance is rounded to about the same.
+func TestNoTrialThatCannotTeach(t *testing.T) {
+	for _, tc := range []struct {
+		servers  float64
+		deadline time.Duration
+		cfg      pid.LimitConfig
+	}{
+		{4, 250 * ms, pid.LimitConfig{}},
+		{5, 250 * ms, pid.LimitConfig{}},
+		{14, 250 * ms, pid.LimitConfig{}},
+		{5, 250 * ms, pid.LimitConfig{Min: 6}},
+		{4, 20 * ms, pid.LimitConfig{Max: 5, Initial: 5}},
+		{8, 20 * ms, pid.LimitConfig{Max: 9}},
+		{14, 20 * ms, pid.LimitConfig{Max: 16}},
+	} {
+		l := newLane(t, tc.cfg)
+		l.use.Deadline = tc.deadline
+		whys := l.trials(10*time.Minute, servers(tc.servers, 5*ms))
+		if whys[asMuch] == 0 || whys["trial: nothing learned"] > 0 {
+			t.Errorf("%v servers, %v, %+v: %v, want trials and a verdict for each", tc.servers, tc.deadline, tc.cfg, whys)
+		}
+	}
+}
