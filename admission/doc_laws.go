@@ -86,7 +86,8 @@
 //   - "trial: does another limit serve as much?": for some seconds.
 //   - "trial: the smaller limit serves as much": it is kept.
 //   - "trial: the larger limit serves more": that one is kept.
-//   - "trial: nothing learned": the limit ceased to bind, or something failed.
+//   - "trial: nothing learned": the limit ceased to bind, nobody came any more, or
+//     something failed.
 //   - "probe: nothing learned": too few came out, or they met as many others as
 //     before.
 //

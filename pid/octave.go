@@ -152,9 +152,13 @@ func (o *Octave) Tick(now time.Duration, u Usage) {
 		o.retreat(now, u)
 		return
 	}
-	if o.full(el) {
+	switch {
+	case o.full(el):
 		o.rest.pause = 0
 		o.closeWindow(now, u, el)
+	case o.trial.on && o.deserted(el, u):
+		o.dropTrial()
+		o.win.reset(now, u)
 	}
 }
 
@@ -164,9 +168,11 @@ func (o *Octave) abandon(now time.Duration, u Usage) {
 	if o.probe.on {
 		o.probe.on, o.probe.settling = false, false
 		o.limit = o.round()
+		o.state.Why = "probe: nothing learned"
 	}
 	if o.trial.on {
 		o.limit = o.round()
+		o.state.Why = "trial: nothing learned"
 	}
 	o.trial.abort()
 	o.grow, o.prev = false, measured{}

@@ -195,8 +195,7 @@ func (o *Octave) tickTrial(now time.Duration, u Usage, w measured) {
 		larger, smaller = smaller, larger
 	}
 	if !comparable || larger.x-smaller.x < trialLeast {
-		o.state.Why = "trial: nothing learned"
-		o.endTrial(t.width, false)
+		o.dropTrial()
 		return
 	}
 	cost, err := throughputCost(larger, smaller)
@@ -216,6 +215,18 @@ func (o *Octave) tickTrial(now time.Duration, u Usage, w measured) {
 // steadier.
 func throughputCost(larger, smaller measured) (cost, err float64) {
 	return math.Log(larger.done / larger.el * smaller.el / smaller.done), math.Sqrt(1/larger.done + 1/smaller.done)
+}
+
+// deserted tells that requests have ceased to come while a trial waits for them: its
+// window may never close, and the limit would stay a guess.
+func (o *Octave) deserted(el float64, u Usage) bool {
+	return el >= trialPatience && u.Area-o.win.from.Area < 0.5*el*float64(o.limit)
+}
+
+// dropTrial ends a trial without a verdict, and takes back the limit.
+func (o *Octave) dropTrial() {
+	o.state.Why = "trial: nothing learned"
+	o.endTrial(o.trial.width, false)
 }
 
 // endTrial puts a tolerance into force, and the limit with it, and says what is tried

@@ -149,3 +149,29 @@ func TestNoTrialThatCannotTeach(t *testing.T) {
 		}
 	}
 }
+
+// Nor is one held on to when nobody comes any more, or after a gap in time.
+func TestTrialEndsWithDemand(t *testing.T) {
+	const tried = "trial: does another limit serve as much?"
+	for name, quiet := range map[string]func(*lane){
+		"idle":       func(l *lane) { l.run(15*time.Second, flow{}) },
+		"all but":    func(l *lane) { l.run(15*time.Second, flow{rate: 0.2, service: 20 * ms, busy: 0.004}) },
+		"a long gap": func(l *lane) { l.now += time.Minute; l.run(l.step, flow{}) },
+	} {
+		l := newLane(t, pid.LimitConfig{})
+		l.use.Deadline = 250 * ms
+		backend, before := servers(16, 20*ms), 0
+		for l.now < 2*time.Minute && l.state().Why != tried {
+			before = l.law.Limit()
+			l.runAs(l.step, backend)
+		}
+		if l.state().Why != tried {
+			t.Fatalf("no trial in two minutes: %+v", l.state())
+		}
+		quiet(l)
+		if l.state().Why != "trial: nothing learned" {
+			t.Errorf("%s: %q", name, l.state().Why)
+		}
+		l.limitIs(name, before-3, before+3)
+	}
+}
