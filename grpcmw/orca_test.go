@@ -133,7 +133,10 @@ func TestNoLoadReport(t *testing.T) {
 }
 
 // An option of orca's own before ours takes nothing away and adds no second report, of
-// which clients would believe neither; one behind ours is what the doc warns of.
+// which clients would believe neither; one behind ours is what the doc warns of. What
+// is in a trailer cannot be taken back, and who would catch the second before it is
+// there puts a stream of his own in the call's context: a handler's
+// grpc.SetSendCompressor then fails.
 func TestOneLoadReportBesideAnotherOption(t *testing.T) {
 	ctrl := control(t, admission.Config{})
 	impl := &service{unary: func(ctx context.Context, _ *testgrpc.SimpleRequest) (*testgrpc.SimpleResponse, error) {
