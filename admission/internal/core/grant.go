@@ -2,20 +2,17 @@ package core
 
 import "time"
 
-// granted is grant, for the many times that nobody waits.
-func (l *Lane) granted() {
+// grant gives free slots to the waiters. It is apart from serve to be inlined: mostly
+// nobody waits.
+func (l *Lane) grant() {
 	if l.changed = false; l.queue.Len() > 0 {
-		l.grant()
+		l.serve()
 	}
 }
 
-// grant gives free slots to the waiters, best first. Dead ones are passed
-// over: no slot is spent on a caller who cannot use the answer any more.
-func (l *Lane) grant() {
-	l.changed = false
-	if l.queue.Len() == 0 {
-		return
-	}
+// serve takes the waiters best first. Dead ones are passed over: no slot is spent on a
+// caller who cannot use the answer any more.
+func (l *Lane) serve() {
 	l.expire()
 	for {
 		it := l.queue.Peek(at(l.now))

@@ -257,7 +257,7 @@ func (l *Lane) Release(now time.Duration, c *Call, o Outcome) {
 		}
 	}
 	c.State = Idle
-	l.granted()
+	l.grant()
 }
 
 // relieve takes the end of a ghost that holds no slot for the end of the one that
