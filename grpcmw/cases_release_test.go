@@ -25,8 +25,8 @@ func TestCancelReleasesNoSlotWhileTheWorkGoesOn(t *testing.T) {
 		ctrl := control(t, only(pinned(2, 100)))
 		client := pair(t, ctrl, grpcmw.Config{}, &service{
 			unary: func(context.Context, *testgrpc.SimpleRequest) (*testgrpc.SimpleResponse, error) {
-				running.enter()
-				defer running.leave()
+				running.Enter()
+				defer running.Leave()
 				time.Sleep(300 * time.Millisecond) // deaf to its context
 				return &testgrpc.SimpleResponse{}, nil
 			},
@@ -44,15 +44,15 @@ func TestCancelReleasesNoSlotWhileTheWorkGoesOn(t *testing.T) {
 		}
 		for _, at := range []time.Duration{20, 250} {
 			time.Sleep(time.Until(start.Add(at * time.Millisecond)))
-			if l := lane(ctrl, ""); l.Inflight != 2 || running.now.Load() != 2 {
+			if l := lane(ctrl, ""); l.Inflight != 2 || running.Now() != 2 {
 				t.Errorf("inflight is %d after %d ms, want 2 until the handlers return", l.Inflight, at)
 			}
 		}
 		calls.Wait()
 		time.Sleep(time.Second)
 		l := lane(ctrl, "")
-		if n := l.Service.Total(); n != 0 || running.most.Load() != 2 {
-			t.Errorf("%d samples, %d ran at once: want none, and 2", n, running.most.Load())
+		if n := l.Service.Total(); n != 0 || running.Most() != 2 {
+			t.Errorf("%d samples, %d ran at once: want none, and 2", n, running.Most())
 		}
 		if n := counts(ctrl); n.Left != 18 || n.Outcomes[admission.Ignore] != 2 {
 			t.Errorf("%d left the queue, outcomes %v, want 18, and 2 ignored", n.Left, n.Outcomes)

@@ -3,7 +3,6 @@ package grpcmw_test
 import (
 	"context"
 	"net"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -20,7 +19,10 @@ import (
 	"github.com/spillway-go/spillway/internal/admissiontest"
 )
 
-type spy = admissiontest.Spy
+type (
+	spy   = admissiontest.Spy
+	gauge = admissiontest.Gauge
+)
 
 var (
 	shedding               = admissiontest.Shedding
@@ -105,21 +107,6 @@ func dial(t testing.TB, lis *bufconn.Listener, opts ...grpc.DialOption) *grpc.Cl
 	t.Cleanup(func() { conn.Close() })
 	return conn
 }
-
-// gauge counts how many run and remembers the most.
-type gauge struct{ now, most atomic.Int64 }
-
-func (g *gauge) enter() {
-	n := g.now.Add(1)
-	for {
-		m := g.most.Load()
-		if n <= m || g.most.CompareAndSwap(m, n) {
-			return
-		}
-	}
-}
-
-func (g *gauge) leave() { g.now.Add(-1) }
 
 // lane is a lane's part of the statistics.
 func lane(c *admission.Controller, name string) admission.LaneStats {

@@ -5,7 +5,6 @@ import (
 	"net/http"
 	"runtime"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -14,28 +13,13 @@ import (
 	"github.com/spillway-go/spillway/httpmw"
 )
 
-// gauge counts how many run and remembers the most.
-type gauge struct{ now, most atomic.Int64 }
-
-func (g *gauge) enter() {
-	n := g.now.Add(1)
-	for {
-		m := g.most.Load()
-		if n <= m || g.most.CompareAndSwap(m, n) {
-			return
-		}
-	}
-}
-
-func (g *gauge) leave() { g.now.Add(-1) }
-
 // B04: a slot is free when the work is over, not when somebody stopped waiting
 // for it. With http.TimeoutHandler outside the limit holds, with it inside it
 // does not, which is what the package comment warns of.
 func TestTimeoutReleasesNoSlotWhileTheWorkGoesOn(t *testing.T) {
 	for name, c := range map[string]struct {
 		wrap   func(ctrl *admission.Controller, h http.Handler) http.Handler
-		most   int64
+		most   int
 		within time.Duration // answered
 	}{
 		"outside, the safe order": {func(ctrl *admission.Controller, h http.Handler) http.Handler {
@@ -49,8 +33,8 @@ func TestTimeoutReleasesNoSlotWhileTheWorkGoesOn(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s, running := &spy{}, &gauge{}
 				h := c.wrap(control(t, only(pinned(2, 4)), watched(s)), http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
-					running.enter()
-					defer running.leave()
+					running.Enter()
+					defer running.Leave()
 					time.Sleep(300 * time.Millisecond) // deaf to its context
 				}))
 				var clients sync.WaitGroup
@@ -67,7 +51,7 @@ func TestTimeoutReleasesNoSlotWhileTheWorkGoesOn(t *testing.T) {
 				}
 				clients.Wait()
 				time.Sleep(time.Second)
-				if got := running.most.Load(); got < c.most || c.most == 2 && got > 2 {
+				if got := running.Most(); got < c.most || c.most == 2 && got > 2 {
 					t.Errorf("%d ran at once, want %d", got, c.most)
 				}
 				if s.Count(admission.Success) != 0 || s.Count(admission.Overload) < 2 {

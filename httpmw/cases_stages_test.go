@@ -44,15 +44,15 @@ func TestRefusalsOnTheWayLeaveInflightAlone(t *testing.T) {
 		q := r.URL.Query()
 		return admission.Request{Tenant: q.Get("tenant"), Caller: q.Get("caller"), Lane: q.Get("lane"), Cost: len(q.Get("cost"))}
 	}})(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
-		running.enter()
-		defer running.leave()
+		running.Enter()
+		defer running.Leave()
 		<-free
 	}))
 	var admitted sync.WaitGroup
 	for range 100 {
 		admitted.Go(func() { get(h, "/") })
 	}
-	for running.now.Load() < 100 {
+	for running.Now() < 100 {
 		runtime.Gosched()
 	}
 	// The lane "full" is filled by a waiter that leaves in the end.

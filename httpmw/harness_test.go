@@ -15,7 +15,10 @@ import (
 	"github.com/spillway-go/spillway/internal/admissiontest"
 )
 
-type spy = admissiontest.Spy
+type (
+	spy   = admissiontest.Spy
+	gauge = admissiontest.Gauge
+)
 
 var (
 	shedding               = admissiontest.Shedding

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/spillway-go/spillway/admission"
+	"github.com/spillway-go/spillway/internal/admissiontest"
 )
 
 func write(t *testing.T, path, text string) {
@@ -36,45 +37,7 @@ func control(t *testing.T, path string) *admission.Controller {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return controlWith(t, cfg)
-}
-
-// controlWith returns a controller; all that came to it must be settled when the test
-// ends.
-func controlWith(t *testing.T, cfg admission.Config) *admission.Controller {
-	t.Helper()
-	ctrl, err := admission.New(cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := ctrl.Close(); err != nil {
-			t.Error(err)
-		}
-		for _, l := range ctrl.Stats().Lanes {
-			if l.Inflight != 0 || l.Overrun != 0 {
-				t.Errorf("lane %s: inflight %d, overrun %d, want none", l.Name, l.Inflight, l.Overrun)
-			}
-			for tier, ts := range l.Tiers {
-				shed, released := uint64(0), uint64(0)
-				for _, n := range ts.Shed {
-					shed += n
-				}
-				for _, n := range ts.Outcomes {
-					released += n
-				}
-				if l.Queued[tier] != 0 || ts.Arrived != ts.Admitted+shed+ts.Left || ts.Admitted != released {
-					t.Errorf("lane %s: t%d: queued %d, arrived %d, admitted %d, released %d, shed %d, left %d", l.Name, tier, l.Queued[tier], ts.Arrived, ts.Admitted, released, shed, ts.Left)
-				}
-			}
-		}
-		for _, r := range ctrl.Stats().Rules {
-			if r.Held != 0 {
-				t.Errorf("rule %s: %d held", r.Rule, r.Held)
-			}
-		}
-	})
-	return ctrl
+	return admissiontest.Control(t, cfg)
 }
 
 // offer has clients ask one after the other until the returned function is called,

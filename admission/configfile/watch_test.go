@@ -15,6 +15,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/spillway-go/spillway/admission"
+	"github.com/spillway-go/spillway/internal/admissiontest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -109,7 +110,7 @@ func TestB29EveryKindOfChangeIsSeen(t *testing.T) {
 			l := cfg.Lanes["default"]
 			l.Limit.Initial = 60 // as if learned
 			cfg.Lanes["default"] = l
-			ctrl := controlWith(t, cfg)
+			ctrl := admissiontest.Control(t, cfg)
 			watched(t, path, ctrl)
 			stop := offer(t, ctrl, 8, admission.Request{Tenant: "acme"})
 			for _, n := range []int{21, 22} {

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/spillway-go/spillway/admission"
+	"github.com/spillway-go/spillway/internal/admissiontest"
 	"github.com/spillway-go/spillway/regulators"
 	"github.com/spillway-go/spillway/scorecard"
 )
@@ -49,24 +50,7 @@ func laggard(t *testing.T) *admission.Controller {
 }
 
 // newController is closed, and found quiet, when the test ends.
-func newController(t *testing.T, cfg admission.Config, opts ...admission.Option) *admission.Controller {
-	t.Helper()
-	ctrl, err := admission.New(cfg, opts...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := ctrl.Close(); err != nil {
-			t.Error(err)
-		}
-		for _, l := range ctrl.Stats().Lanes {
-			if l.Inflight != 0 || l.Overrun != 0 || l.Queued != [admission.NumTiers]int{} {
-				t.Errorf("lane %s is not quiet: %d inflight, %d overrun, queued %v", l.Name, l.Inflight, l.Overrun, l.Queued)
-			}
-		}
-	})
-	return ctrl
-}
+var newController = admissiontest.Control
 
 // drive sends 100 requests a second to lane write for d: a third each of t1, t3 and
 // t5, and a few of a tenant who meets his cap.

@@ -13,7 +13,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 	tracenoop "go.opentelemetry.io/otel/trace/noop"
 
-	"github.com/spillway-go/spillway/admission"
+	"github.com/spillway-go/spillway/internal/admissiontest"
 )
 
 // sdk is as much of an SDK as a test of the API's use needs; the real one is tried
@@ -181,17 +181,5 @@ func spanContext(ctx context.Context, records bool) (context.Context, *span) {
 	return trace.ContextWithSpan(ctx, s), s
 }
 
-// start makes a controller that is closed when the test ends.
-func start(tb testing.TB, cfg admission.Config, opts ...admission.Option) *admission.Controller {
-	tb.Helper()
-	c, err := admission.New(cfg, opts...)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	tb.Cleanup(func() {
-		if err := c.Close(); err != nil {
-			tb.Error(err)
-		}
-	})
-	return c
-}
+// start makes a controller that is closed, and found quiet, when the test ends.
+var start = admissiontest.Control

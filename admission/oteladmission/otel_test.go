@@ -15,17 +15,13 @@ import (
 
 	"github.com/spillway-go/spillway/admission"
 	"github.com/spillway-go/spillway/admission/oteladmission"
+	"github.com/spillway-go/spillway/internal/admissiontest"
 	"github.com/spillway-go/spillway/regulators"
 	"github.com/spillway-go/spillway/scorecard"
 )
 
 // pinned is one lane of so many slots.
-func pinned(limit int) admission.Config {
-	l := admission.LaneConfig{Limit: admission.LimitConfig{Fixed: limit}, Gate: admission.GateConfig{Law: "off"}, Deadline: time.Hour}
-	l.Queue.Capacity, l.Queue.Law = 1, "codel"
-	l.Queue.Target, l.Queue.Interval = 59*time.Minute, time.Hour
-	return admission.Config{Lanes: map[string]admission.LaneConfig{"default": l}}
-}
+func pinned(limit int) admission.Config { return admissiontest.Only(admissiontest.Pinned(limit, 1)) }
 
 func register(tb testing.TB, p metric.MeterProvider, c *admission.Controller, opts ...oteladmission.Option) metric.Registration {
 	tb.Helper()

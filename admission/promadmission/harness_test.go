@@ -13,24 +13,13 @@ import (
 
 	"github.com/spillway-go/spillway/admission"
 	"github.com/spillway-go/spillway/admission/promadmission"
+	"github.com/spillway-go/spillway/internal/admissiontest"
 	"github.com/spillway-go/spillway/regulators"
 	"github.com/spillway-go/spillway/scorecard"
 )
 
-// start makes a controller that is closed when the test ends.
-func start(tb testing.TB, cfg admission.Config, opts ...admission.Option) *admission.Controller {
-	tb.Helper()
-	c, err := admission.New(cfg, opts...)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	tb.Cleanup(func() {
-		if err := c.Close(); err != nil {
-			tb.Error(err)
-		}
-	})
-	return c
-}
+// start makes a controller that is closed, and found quiet, when the test ends.
+var start = admissiontest.Control
 
 func register(tb testing.TB, reg prometheus.Registerer, c *admission.Controller, opts ...promadmission.Option) {
 	tb.Helper()
@@ -81,12 +70,7 @@ func want(tb testing.TB, got map[string]*dto.MetricFamily, name, labels string, 
 }
 
 // pinned is a lane of so many slots whose waiters wait for as long as they like.
-func pinned(limit int) admission.LaneConfig {
-	l := admission.LaneConfig{Limit: admission.LimitConfig{Fixed: limit}, Gate: admission.GateConfig{Law: "off"}, Deadline: time.Hour}
-	l.Queue.Capacity, l.Queue.Law = 10, "codel"
-	l.Queue.Target, l.Queue.Interval = 59*time.Minute, time.Hour
-	return l
-}
+func pinned(limit int) admission.LaneConfig { return admissiontest.Pinned(limit, 10) }
 
 // keyedFunc is a keyed signal.
 type keyedFunc func() (map[string]float64, error)
