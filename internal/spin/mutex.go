@@ -8,41 +8,44 @@ import (
 // Pauses are in turns of an empty loop, of which a processor does one to four in a
 // nanosecond.
 const (
-	firstPause = 512  // about as long as the lock is held
-	longPause  = 4096 // as long as one processor takes for a dozen requests
-	patience   = 16   // long pauses before going to sleep: its owner's thread may stand still
+	firstPause = 2048  // as long as the lock is held for ten or twenty requests
+	longPause  = 16384 // as long as one processor takes for a hundred requests
+	patience   = 3     // long pauses before going to sleep: its owner's thread may stand still
 )
 
-// Mutex is a sync.Mutex whose Lock looks again for some ten microseconds before it
-// sleeps. The zero Mutex is unlocked. It must not be copied after first use.
+// Mutex is a sync.Mutex whose Lock looks again for some thirteen to fifty microseconds
+// before it sleeps. The zero Mutex is unlocked. It must not be copied after first use.
 type Mutex struct{ sync.Mutex }
 
 // Lock locks m. It blocks until it has the lock; who comes first need not get it
-// first, but nobody waits for long: after some microseconds he queues in the
-// sync.Mutex, which sees to that.
+// first, but nobody waits for long: after that time he queues in the sync.Mutex,
+// which sees to that.
 func (m *Mutex) Lock() {
 	if !m.TryLock() {
 		m.wait()
 	}
 }
 
-// wait looks at the lock ever more seldom. Each look takes its memory from the owner's
+// wait looks at the lock a few times. Each look takes its memory from the owner's
 // processor, who then waits for it, and with the lock all that it guards moves from one
-// processor to the other: better that each of them does a dozen requests in a row.
+// processor to the other: better that each of them does a hundred requests in a row.
+// Only the first pause is short: most who find a lock taken that few want need no other.
 func (m *Mutex) wait() {
-	pause := firstPause
-	for left := patience; left > 0; {
-		for range pause {
-		}
-		if m.TryLock() {
+	if m.tryAfter(firstPause) {
+		return
+	}
+	for range patience {
+		if m.tryAfter(longPause) {
 			return
 		}
-		if pause < longPause {
-			pause *= 2
-			continue
-		}
-		left--
 		runtime.Gosched()
 	}
 	m.Mutex.Lock()
+}
+
+// tryAfter takes the lock if it is free after so many turns.
+func (m *Mutex) tryAfter(turns int) bool {
+	for range turns {
+	}
+	return m.TryLock()
 }
