@@ -176,18 +176,19 @@
 //	go run ./examples/shedcurve sim -scenario FILE -config now.yaml -config new.yaml -out FOLDER
 //	go run ./examples/shedcurve sim -scenario FILE -config new.yaml -require 'goodput>=0.95 t1>=99% p99<=50ms'
 //
-// Then [Shadow], on real traffic: everything runs at once, and Tiers[t].Shadow
-// counts what would have been shed. While the service is not overloaded that
-// should be next to nothing, and tells what rules and deadlines would do. In
-// overload nobody is kept from the back end; the lane goes on at the pace at which
-// that gets anything done at all, and the counts are a forecast as far as it would
-// get no more done of fewer. In front of 8 workers shadow named 60,825 requests of
-// 91,295 at three times the capacity where Enforce shed 61,037, and from 1.2 to 5
+// Then [Shadow], a dry run on real traffic: everything runs at once, and
+// Tiers[t].Shadow counts what would have been shed. While the service is not
+// overloaded that should be next to nothing, and tells what rules and deadlines would
+// do. In overload nobody is kept from the back end; the lane goes on at the pace at
+// which that gets anything done at all, and the counts are a forecast as far as it
+// would get no more done of fewer. In front of 8 workers shadow named 60,825 requests
+// of 91,295 at three times the capacity where Enforce shed 61,037, and from 1.2 to 5
 // times the capacity 0.95 to 1.00 of what was shed, no tier off by more than 3 % of
-// all; with a pinned limit 0.89 at 1.2 times, and 4 % (TestShadowForecast). It names too many where a back end does less the more it is
-// given, 1.3 times as many if 8 cores are shared by all who came, or works on for
-// callers who have left, 1.5 times; and hardly anybody where the limit is pinned
-// below what the back end bears (TestShadowIsNoForecast). What signals ask for is no
-// forecast either, while their pressure does not follow. A lane, a rule and a
-// regulator can be in shadow alone. Then [Enforce] on one replica, then on all.
+// all; with a pinned limit 0.89 at 1.2 times, and 4 % (TestShadowForecast). It names
+// too many where a back end does less the more it is given, 1.3 times as many if 8
+// cores are shared by all who came, or works on for callers who have left, 1.5 times;
+// and hardly anybody where the limit is pinned below what the back end bears
+// (TestShadowIsNoForecast). What signals ask for is no forecast either, while their
+// pressure does not follow. A lane, a rule and a regulator can be in shadow alone. Then
+// [Enforce] on one replica, then on all.
 package admission
