@@ -9,6 +9,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/spillway-go/spillway/regulators"
 )
 
 // poller asks one source, again and again, on a goroutine of its own: one that
@@ -141,10 +143,17 @@ func (p *poller) err() error {
 	return p.mu.err
 }
 
+// failing tells whether it has been asked in vain. One that measures over the time
+// between two polls has nothing to say at the first, and is not failing for that.
+func (p *poller) failing() bool {
+	n := p.misses.Load()
+	return n > 1 || n == 1 && !errors.Is(p.err(), regulators.ErrNoReading)
+}
+
 // tellEdge logs that the source has no reading any more, or has one again.
 // What comes and goes is not told more often than once in edgePeriod.
 func (p *poller) tellEdge(log *slog.Logger, now time.Duration, fresh bool) {
-	if lost := !fresh && p.misses.Load() > 0; lost != p.lost && (p.toldAt == 0 || now-p.toldAt >= edgePeriod) {
+	if lost := !fresh && p.failing(); lost != p.lost && (p.toldAt == 0 || now-p.toldAt >= edgePeriod) {
 		p.lost, p.toldAt = lost, now
 		if lost {
 			log.LogAttrs(context.Background(), slog.LevelWarn, "signal lost", slog.String("signal", p.name), slog.Any("err", p.err()))

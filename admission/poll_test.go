@@ -2,6 +2,7 @@ package admission
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"runtime"
 	"strings"
@@ -94,6 +95,33 @@ func TestOnStale(t *testing.T) {
 					t.Errorf("lost %d times, found %d times:\n%s", lost, found, log.String())
 				}
 			})
+		})
+	}
+}
+
+// A signal that needs a period between two polls is not lost before the second, however
+// they fall; one that never has a reading is.
+func TestFirstPollWithoutAReadingIsNoLoss(t *testing.T) {
+	for mute, want := range map[bool]int{false: 0, true: 1} {
+		synctest.Test(t, func(t *testing.T) {
+			for range 20 { // the polls' period is jittered
+				polls := 0
+				source := regulators.Func(func(context.Context) (float64, error) {
+					if polls++; polls == 1 || mute {
+						return 0, fmt.Errorf("%w: a period must pass", regulators.ErrNoReading)
+					}
+					return 0.5, nil
+				})
+				var log strings.Builder
+				c := NewQuiet(t, Config{}, WithSignal("cpu", source), WithLogger(slog.New(slog.NewTextHandler(&log, nil))))
+				time.Sleep(5 * time.Second)
+				if err := c.Close(); err != nil {
+					t.Error(err)
+				}
+				if got := strings.Count(log.String(), "signal lost"); got != want {
+					t.Errorf("mute %v: lost %d times, want %d:\n%s", mute, got, want, log.String())
+				}
+			}
 		})
 	}
 }
