@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"log"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -135,8 +136,12 @@ func show(from prometheus.Gatherer) error {
 			case "admission_demand", "admission_limit", "admission_inflight", "admission_shed_ratio":
 				fmt.Printf("%s %.2f\n", f.GetName(), m.GetGauge().GetValue())
 			case "admission_requests_total":
+				var values []string
+				for _, l := range m.GetLabel() {
+					values = append(values, l.GetValue())
+				}
 				if n := m.GetCounter().GetValue(); n > 0 {
-					fmt.Printf("  %v %.0f\n", m.GetLabel(), n)
+					fmt.Printf("  %.0f %s\n", n, strings.Join(values, " "))
 				}
 			}
 		}
