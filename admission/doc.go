@@ -60,8 +60,9 @@
 // the last minutes; package debug makes a page of all three. Look in this order;
 // counters only grow, so compare two snapshots.
 //
-//   - Mode, of the whole and of each lane. In [Shadow] nobody is shed, in [Off] nothing is counted. Config.Err: the
-//     last change of the config was not put in force, and why.
+//   - Mode, of the whole and of each lane. In [Shadow] nobody is shed, in [Off]
+//     nothing is counted. Config.Err: the last change of the config was not put in
+//     force, and why.
 //   - Who is refused, and why: Tiers[t].Shed by [Reason] of each [LaneStats]
 //     (Shadow instead of Shed where it was only counted). The reason says which
 //     of the following to read. Early is how many of them were turned away before
@@ -82,8 +83,8 @@
 //   - Reason tenant-cap: nothing is overloaded; a rule of the scorecard was met.
 //     Rules and Tenants say which and who.
 //   - Reasons stage, keyed, regulator: a stage, keyed signal or guard of yours said
-//     no; [ShedError] names it, Keyed and Guards show it. Reason closed: after [Controller.Close], or in a lane that a new config
-//     removed.
+//     no; [ShedError] names it, Keyed and Guards show it. Reason closed: after
+//     [Controller.Close], or in a lane that a new config removed.
 //   - Nobody is refused, but all is slow: Outcomes by tier. Overload that grows is
 //     a back end that fails; Latency above Baseline with "hold: the limit does
 //     not bind" is a slow back end that no limit can help.

@@ -17,19 +17,21 @@
 // LimitConfig.Initial for that.
 //
 // The baseline falls with every faster window, at once with one of 20 requests or
-// more in a lane that is at most half used. It rises slowly while the limit does not bind, and at LimitConfig.Min; otherwise only a probe can raise it, or
-// overload would become normal. A probe halves the limit, or lowers one that trials have
-// narrowed to as far below the knee, for some 80 to 300 requests and compares. If
-// half the slots serve as much, the rest was a queue inside the back end: half is
-// kept, and some more if throughput fell a little. If throughput falls with the limit the back end itself is slow: that is
-// its baseline now, and the limit goes back to where it was. The first probe comes
-// after a second in which the limit binds (after 30 s, if the lane was calm
-// before), later ones after 30 s of that, or 40 times as long as the last one
-// took, or at once when the limit was cut by a third without growth between, or
-// three windows in a row were far too slow; 3 to 30 s lie between such emergencies,
-// unless the limit was cut to a third.
-// When a lane probes, the others that can do so at the same time ([pid.Joiner]):
-// lanes may share a processor, and one that measures alone measures the others.
+// more in a lane that is at most half used. It rises slowly while the limit does
+// not bind, and at LimitConfig.Min; otherwise only a probe can raise it, or
+// overload would become normal. A probe halves the limit, or lowers one that
+// trials have narrowed to as far below the knee, for some 80 to 300 requests and
+// compares. If half the slots serve as much, the rest was a queue inside the back
+// end: half is kept, and some more if throughput fell a little. If throughput
+// falls with the limit the back end itself is slow: that is its baseline now, and
+// the limit goes back to where it was. The first probe comes after a second in
+// which the limit binds (after 30 s, if the lane was calm before), later ones
+// after 30 s of that, or 40 times as long as the last one took, or at once when
+// the limit was cut by a third without growth between, or three windows in a row
+// were far too slow; 3 to 30 s lie between such emergencies, unless the limit was
+// cut to a third. When a lane probes, the others that can do so at the same time
+// ([pid.Joiner]): lanes may share a processor, and one that measures alone
+// measures the others.
 //
 // Where the limit binds steadily, and a few thousand requests can be counted, a trial asks
 // whether fewer slots would serve as much: the limit is moved to where a tolerance
@@ -46,9 +48,9 @@
 // exceeded or, over HTTP, a 503 or 504, and every request still running when its
 // deadline passes. When it outweighs success (eight such requests at least, three
 // at the floor, and not of those that ran one at a time) the limit falls by up to
-// 39 % a window, down to LimitConfig.Min; there the lane rests: it grants nothing for a second, then two, four, eight, ten, and tries
-// again in between. Ordinary failures say nothing about capacity and are not
-// looked at.
+// 39 % a window, down to LimitConfig.Min; there the lane rests: it grants nothing
+// for a second, then two, four, eight, ten, and tries again in between. Ordinary
+// failures say nothing about capacity and are not looked at.
 //
 // # Why the limit stands where it does
 //

@@ -22,7 +22,7 @@
 // later try makes sense, and a QuotaFailure where the caller is over his cap;
 // none names a tenant, a limit or a key. [Config.Reject] replaces all of it.
 //
-// Retry policies retry UNAVAILABLE, up to five times, unless the trailer
+// Retry policies retry UNAVAILABLE, up to five attempts in all, unless the trailer
 // grpc-retry-pushback-ms says otherwise. It always has exactly one value, and is
 // -1, do not retry, for the lowest tiers, for calls that are retries already, and
 // under heavy shedding: of a budget of one retry for ten calls admitted, after

@@ -18,9 +18,10 @@
 //	all others: this replica is full     503     as computed by the controller
 //
 // Retry-After is a whole number of seconds, at least 1. None means: do not
-// retry; what is too large for a guard ever to let in is told so too. The body is problem+json (RFC 9457) with a member "reason" where the
-// Accept header permits it, else one line of text; neither names a tenant, a
-// limit or a key. [Config.Reject] replaces all of it.
+// retry; what is too large for a guard ever to let in is told so too. The body
+// is problem+json (RFC 9457) with a member "reason" where the Accept header
+// permits it, else one line of text; neither names a tenant, a limit or a key.
+// [Config.Reject] replaces all of it.
 //
 // A request whose description the controller finds invalid (an unknown lane, a
 // negative cost) is the program's mistake: it is answered 500 and the first one

@@ -12,13 +12,14 @@ import (
 // Option changes what the page shows.
 type Option func(*handler)
 
-// WithRedactor has every name of a tenant and every key pass through redact before it
-// is shown in any format: those of the last sheds, the values that the scorecard's
-// rules count and those that their patterns name, and the actors of keyed signals.
-// Texts in which such names may stand (what a stage, a guard or a keyed signal said,
-// why a config was refused) are hidden whole. Names of callers, operations, lanes, rules and of all else that the config
-// names are shown. redact is called from several goroutines at once; it may hash,
-// shorten or drop. Nil hides nothing.
+// WithRedactor has every name of a tenant and every key pass through redact before
+// it is shown in any format: those of the last sheds, the values that the
+// scorecard's rules count and those that their patterns name, and the actors of
+// keyed signals. Texts in which such names may stand (what a stage, a guard or a
+// keyed signal said, why a config was refused) are hidden whole. Names of callers,
+// operations, lanes, rules and of all else that the config names are shown. redact
+// is called from several goroutines at once; it may hash, shorten or drop. Nil hides
+// nothing.
 func WithRedactor(redact func(name string) string) Option {
 	return func(h *handler) { h.redact = redact }
 }

@@ -5,12 +5,13 @@
 //
 // The page shows lanes (limit, slots, queue, gate and what binds it, tiers, reasons),
 // the last minutes as charts, signals and guards, the scorecard's rules and who meets
-// them most, some of the last refusals, and the config in force with what differs from
-// the defaults. A form asks [admission.Controller.Explain] what would become of a
-// request; ?explain with the form's fields (lane, priority, tenant, caller, op, key,
-// cost, bytes, deadline) asks the same in every format. It renews itself each second, works without JavaScript too (reload it), by
-// keyboard, on a phone and in the dark, and loads nothing from elsewhere: its policy
-// (CSP) allows only its own script and style, by their hashes.
+// them most, some of the last refusals, and the config in force with what differs
+// from the defaults. A form asks [admission.Controller.Explain] what would become of
+// a request; ?explain with the form's fields (lane, priority, tenant, caller, op,
+// key, cost, bytes, deadline) asks the same in every format. It renews itself each
+// second, works without JavaScript too (reload it), by keyboard, on a phone and in
+// the dark, and loads nothing from elsewhere: its policy (CSP) allows only its own
+// script and style, by their hashes.
 //
 // # Who may see it
 //

@@ -76,8 +76,9 @@ const unlimited = 1_000_000
 
 // Run simulates s in front of its lane of cfg. Mode off runs without lane, mode
 // shadow lets everything run and counts what would have been shed. What
-// [admission.Config.Validate] and [Scenario.Validate] find is an error. It blocks until the run is over, about a second for
-// a million requests, and starts no goroutine; several runs may go on at once.
+// [admission.Config.Validate] and [Scenario.Validate] find is an error. It
+// blocks until the run is over, about a second for a million requests, and
+// starts no goroutine; several runs may go on at once.
 func (f Front) Run(cfg admission.Config, s Scenario) (Report, error) {
 	return f.RunLaw(cfg, s, nil)
 }

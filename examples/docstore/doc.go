@@ -8,17 +8,18 @@
 //	go run ./examples/docstore             # a node under load, with Spillway; a line every second
 //	go run ./examples/docstore -compare    # the same load on a token bucket and on Spillway, side by side
 //
-// The bucket is the usual means: golang.org/x/time/rate in front of the writes, which wait for their turn (Wait) as long
-// as their clients do, less a quarter of a second for the write itself. Its rate is static, so it must be low enough for the follower at its slowest. -compare
-// tries five rates and takes the one that serves most of those that kept the lag within its bound.
+// The bucket is the usual means: golang.org/x/time/rate in front of the writes, which wait for their turn (Wait) as
+// long as their clients do, less a quarter of a second for the write itself. Its rate is static, so it must be low
+// enough for the follower at its slowest. -compare tries five rates and takes the one that serves most of those that
+// kept the lag within its bound.
 //
 // Spillway has the lag brought in as a signal of its own (admission.WithSignal, see lag.go), bound to the lane of writes:
 // the lane sheds, least important first, just as much as the follower needs at that time.
 //
 // # What it comes to
 //
-// Medians of three runs of -compare on two cores (seeds 1 to 3), 1,275 requests/s offered; the follower applies 1,200 writes
-// a second, and 300 while it sweeps, which is half of the time:
+// Medians of three runs of -compare on two cores (seeds 1 to 3), 1,275 requests/s offered; the follower applies 1,200
+// writes a second, and 300 while it sweeps, which is half of the time:
 //
 //	                          token-bucket  spillway
 //	requests served, per s             457       775    +70 %
