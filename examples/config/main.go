@@ -3,8 +3,9 @@
 //	go run ./examples/config -config examples/config/http-api.yaml
 //
 // Change the file, or send SIGHUP. The other files beside this source are for a database
-// node and for a service that many tenants share. They have other lanes than classify
-// names, so here each request would get a 500, and a log line that says which lane is missing.
+// node, with a lane more than classify names, and for a service that many tenants share. The
+// latter has one lane, and not those: here each request gets a 500, and the first of them a
+// log line that says which lane is missing.
 package main
 
 import (
