@@ -126,7 +126,7 @@ func run(length time.Duration) error {
 	return errors.Join(err, <-served)
 }
 
-const offered = 400 // calls a second of each priority
+const offered = 300 // calls a second of each priority
 
 type tally struct{ calls, answered atomic.Int64 }
 
@@ -138,7 +138,7 @@ func offer(conn *grpc.ClientConn, priority string, sum *tally, length time.Durat
 	tick := time.NewTicker(time.Second / offered)
 	defer tick.Stop()
 	for end := time.Now().Add(length); time.Now().Before(end); <-tick.C {
-		tenant := strconv.FormatInt(sum.calls.Add(1)%tenants, 10)
+		tenant := priority + "-" + strconv.FormatInt(sum.calls.Add(1)%tenants, 10)
 		calls.Go(func() {
 			ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 			defer cancel()
