@@ -13,8 +13,8 @@
 //
 // Goodput is there a share of what could have been answered, not of what was offered: a
 // config cannot make a back end faster, and at twice the capacity half is all there is. A scenario
-// without overload requires the same of it, to answer everybody. A config with lanes needs
-// -lane, since one lane is simulated at a time.
+// without overload requires the same of it, to answer everybody. One lane is simulated at a
+// time: a config that has none of the scenario's name, or "default", needs -lane.
 //
 // The load test writes its service as a scenario, made from its capacity, the service times of
 // its tiers and the cost of a refusal; -against lays what was measured beside what is simulated:
@@ -22,8 +22,8 @@
 //	go run ./examples/shedcurve
 //	go run ./examples/shedcurve sim -scenario shedcurve.scenario.json -against shedcurve.json -out FOLDER
 //
-// testdata has such a pair, measured on a shared machine: they agree within ten per cent of the capacity up to three times
-// of it, and within fifteen above (TestMeasuredAndSimulatedAgree). Without Spillway a load of just the
+// testdata has such a pair, measured on a shared machine: at each load they agree within ten
+// per cent of the capacity (TestMeasuredAndSimulatedAgree). Without Spillway a load of just the
 // capacity may be served or collapse, in a measurement as in a simulation; nobody should compare there.
 //
 // With -law it runs another law of the limit, or one of those that others have
