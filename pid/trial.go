@@ -60,6 +60,7 @@ func (w width) of(tau float64) float64 {
 const (
 	gentleCut = 0.2 // of a cut that the wide tolerance would not make
 	guessSure = 0.1 // standard error of a mean that is held to the middle without a verdict
+	emptier   = 4   // power by which the tolerance falls with the share of slots that is taken
 
 	trialCost    = 0.03  // throughput, in ln, that a narrower tolerance may cost
 	narrowCost   = 0.015 // the same of narrow beside middle, which may have cost some already
@@ -110,7 +111,7 @@ func (t *trial) tolerance(g, widest float64, w measured, limit int) float64 {
 	case t.width == wide && !guess:
 		return tau
 	case g <= tau:
-		return max(g, tau*full*full)
+		return max(g, tau*math.Pow(full, emptier))
 	case guess:
 		return tau
 	}
