@@ -174,11 +174,11 @@
 // until it empties: the oldest are those whose callers give up next.
 //
 // A tier that asks, together with the better ones, for more than seven tenths of what
-// the lane can do is allowed less: two fifths of that, less the share that the gate sheds,
-// three tenths at least, and enough for the queue to carry six requests. Where all slots
-// are wanted somebody always waits, the next one comes at once, and fresh. Tiers above
-// that are allowed three quarters more while the gate sheds worse ones: what waits of them is a burst
-// that passes, or waits for a probe to end, and the worse ones make room for them.
+// the lane can do is allowed less: 0.7 of that while all fits, and at 1.4 times the
+// capacity and beyond 0.3, but always enough for the queue to carry six requests. Where
+// all slots are wanted somebody always waits, the next one comes at once, and fresh. Better
+// tiers are allowed three quarters more while the gate sheds worse ones: what waits of them
+// is a burst that passes, or waits for a probe to end, and the worse ones make room for them.
 //
 // The queue holds 50, or four for each slot if that is more, unless
 // Queue.Capacity says otherwise. When it is full the oldest of the worst tier

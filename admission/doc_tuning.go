@@ -115,7 +115,7 @@
 //
 // Collapse: a back end that does less the more it is asked, by contention or
 // retries. The tolerance keeps the limit near the peak: 16 cores at twice their
-// capacity gave 99 % of it over ten minutes, the limit between 6 and 34
+// capacity gave 99 % of it over ten minutes, the limit between 7 and 36
 // (TestLongRuns). When everything fails, the limit goes from 50 to a floor of 5 in
 // a second and a half, and is back at 40 in some three seconds after
 // (TestB09LimitMovesWhenEverythingIsDropped). A retry storm ends with its cause:
@@ -159,8 +159,8 @@
 // minutes; vegas moves a large limit slowly.
 //
 // Gate: "pid" when callers would rather hear no at once than wait in vain. Of all
-// attempts 7 % die in the queue then, 11 % with "ff" and 43 % with "off"; "ff"
-// serves 0.6 % less than "off", and "pid" 0.6 % less than "ff" (see
+// attempts 8 % die in the queue then, 12 % with "ff" and 46 % with "off"; "ff"
+// serves 0.7 % less than "off", and "pid" 0.4 % less than "ff" (see
 // [pid.GateConfig]). "off" for a lane where the queue should decide alone, or only
 // signals: most is served, and who is refused has waited.
 //
