@@ -71,10 +71,9 @@ type ask struct {
 	cost  int
 	now   time.Duration // core.Untimed: the clock was not read yet
 	due   time.Duration // 0: no deadline
-	hold  scorecard.Hold
-	e     *entry // taken early, for stages
+	e     *entry        // taken early, for stages and for what rules count
 
-	unasked bool // the rules are asked under the lane's lock, and the entry has the hold
+	unasked bool // the rules are asked where the gate is, under one lock
 }
 
 func (c *Controller) admit(ctx context.Context, r *Request, wait bool) (Ticket, error) {
@@ -116,8 +115,8 @@ func (c *Controller) admit(ctx context.Context, r *Request, wait bool) (Ticket, 
 		return c.refuse(ctx, &a, r, ReasonDeadline, nil)
 	}
 	if a.unasked = p.plain && len(r.Tags) == 0 && !a.ghost; p.ruled && !a.unasked {
-		if err := c.acquire(ctx, &a, r); err != nil {
-			return c.refuse(ctx, &a, r, ReasonTenantCap, err)
+		if full := c.acquire(ctx, &a, r); full != nil {
+			return c.refuse(ctx, &a, r, ReasonTenantCap, full)
 		}
 	}
 	if len(p.keyed) > 0 {
@@ -175,19 +174,27 @@ func (c *Controller) doneOnArrival(ctx context.Context, a *ask, r *Request, err 
 	return Ticket{}, context.Cause(ctx)
 }
 
-// acquire takes the scorecard's counters.
-func (c *Controller) acquire(ctx context.Context, a *ask, r *Request) (err error) {
+// acquire takes the scorecard's counters, into an entry that it takes for it.
+func (c *Controller) acquire(ctx context.Context, a *ask, r *Request) (full *scorecard.CapError) {
 	if len(r.Tags) == 0 { // not to clear the room for them
 		var buf [numTags]scorecard.Tag
-		a.hold, err = c.card.Acquire(tagsOf(buf[:0], a, r))
+		full = c.acquireTags(a, tagsOf(buf[:0], a, r))
 	} else {
 		var buf [16]scorecard.Tag
-		a.hold, err = c.card.Acquire(tagsOf(buf[:0], a, r))
+		full = c.acquireTags(a, tagsOf(buf[:0], a, r))
 	}
-	if trial := a.hold.Shadowed(); trial != nil {
+	if trial := a.e.hold.Shadowed(); trial != nil {
 		c.tellTrial(ctx, a, r, a.lane.refusals.Load().pick(ReasonTenantCap, a.rank, r.Attempt, rand.Uint32()), trial)
 	}
-	return err
+	return full
+}
+
+func (c *Controller) acquireTags(a *ask, tags []scorecard.Tag) *scorecard.CapError {
+	l := a.lane
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	a.e = l.takeLocked(c)
+	return l.mu.AcquireLocked(tags, &a.e.hold)
 }
 
 const numTags = 5 // of every request

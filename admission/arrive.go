@@ -111,7 +111,5 @@ func (e *entry) claimLocked(a *ask, answer scorecard.Answer) {
 	}
 	if a.unasked {
 		answer.TakeLocked(&e.hold)
-	} else {
-		e.hold = a.hold
 	}
 }

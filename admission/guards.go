@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"math/bits"
 	"sync/atomic"
 	"time"
 
@@ -70,11 +71,10 @@ func (c *Controller) enterGuard(b *boundGuard, now time.Time, e *entry) (ok bool
 
 // exitGuards gives back what the guards took, last first.
 func (c *Controller) exitGuards(e *entry) {
-	for i := len(e.plan.guards) - 1; e.guards != 0; i-- {
-		if e.guards&(1<<i) != 0 {
-			e.guards &^= 1 << i
-			c.exitGuard(&e.plan.guards[i], e)
-		}
+	for e.guards != 0 {
+		i := bits.Len64(e.guards) - 1
+		e.guards &^= 1 << i
+		c.exitGuard(&e.plan.guards[i], e)
 	}
 }
 

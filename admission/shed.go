@@ -16,9 +16,7 @@ func (c *Controller) shedLocked(ctx context.Context, a *ask, r *Request, why Rea
 	if wake { // what is shed shows in logs and on the page only while the loop runs
 		c.wake()
 	}
-	if !a.unasked {
-		c.undo(a)
-	}
+	c.undo(a)
 	if c.hearsOf(why) {
 		c.tellShed(ctx, r, shed, cause, false)
 	}
@@ -87,15 +85,10 @@ func (c *Controller) refusedLocked(ctx context.Context, a *ask, r *Request, shed
 	return Ticket{}, shed
 }
 
-// undo gives back what a request took before it was shed. The stages come
-// last: one that panics on leaving keeps nobody's counters.
+// undo gives back what a request took before it was shed.
 func (c *Controller) undo(a *ask) {
-	a.hold.Release()
-	if e := a.e; e != nil {
-		c.exitSteps(e, Ignore)
-		a.lane.mu.Lock()
-		a.lane.putLocked(e)
-		a.lane.mu.Unlock()
+	if a.e != nil {
+		c.drop(a.e)
 	}
 }
 

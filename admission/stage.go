@@ -6,9 +6,11 @@ import "context"
 // those entered before are left again and everything taken is given back by undo.
 func (c *Controller) enterSteps(ctx context.Context, a *ask, r *Request) (shed *ShedError, cause error) {
 	l := a.lane
-	l.mu.Lock()
-	a.e = l.takeLocked(c)
-	l.mu.Unlock()
+	if a.e == nil {
+		l.mu.Lock()
+		a.e = l.takeLocked(c)
+		l.mu.Unlock()
+	}
 	e := a.e
 	e.request, e.cost, e.entered, e.guards, e.plan = *r, a.cost, 0, 0, a.plan
 	finished := false

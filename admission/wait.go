@@ -53,12 +53,11 @@ func (c *Controller) leave(e *entry, from core.State) bool {
 	return true
 }
 
-// drop gives back everything of a request that waited in vain, as undo does.
+// drop gives back everything that a request took before it was shed or left. The
+// stages come last: one that panics on leaving keeps nobody's counters.
 func (c *Controller) drop(e *entry) {
 	e.hold.Release()
-	if e.entered > 0 || e.guards != 0 {
-		c.exitSteps(e, Ignore)
-	}
+	c.exitSteps(e, Ignore)
 	e.lane.mu.Lock()
 	e.lane.putLocked(e)
 	e.lane.mu.Unlock()

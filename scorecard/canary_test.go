@@ -103,3 +103,25 @@ func TestForgottenRefusalsAreBounded(t *testing.T) {
 		t.Errorf("%d kept, top %+v; want %d at most, those with the most first", kept, n.Top, topOfRule)
 	}
 }
+
+// A Hold that is used again says nothing of the request before.
+func TestAcquireLockedAgain(t *testing.T) {
+	c, err := New(Rule{Name: "none", Match: "tenant:none"}, Rule{Name: "trial", Match: "tenant:*", Shadow: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var h Hold
+	acquire := func(tenant string) *CapError {
+		c.Lock()
+		defer c.Unlock()
+		h.ReleaseLocked()
+		return c.AcquireLocked([]Tag{{"tenant", tenant}}, &h)
+	}
+	if full := acquire("a"); full != nil || h.Shadowed() == nil {
+		t.Fatalf("refused by %v, shadowed by %v; want only the latter", full, h.Shadowed())
+	}
+	if full := acquire("none"); full == nil || h.Shadowed() != nil {
+		t.Errorf("refused by %v, shadowed by %v; want only the former", full, h.Shadowed())
+	}
+	checkQuiet(t, c)
+}

@@ -119,10 +119,7 @@ func (c *Card) SetPressed(pressed bool) {
 // It allocates only to begin the counter of a value not seen before.
 func (c *Card) Acquire(tags []Tag) (h Hold, err error) {
 	c.mu.Lock()
-	v, over, why := c.askTags(tags)
-	if why == nil {
-		c.take(v, over, &h)
-	}
+	why := c.AcquireLocked(tags, &h)
 	c.mu.Unlock()
 	if why != nil { // as an error, a nil *CapError would not be nil
 		return h, why

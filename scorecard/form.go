@@ -37,8 +37,11 @@ type Answer struct {
 // of f's keys, and returns the refusal, if any, which it counts. Who is not refused is
 // counted by TakeLocked or PassLocked. REQUIRES: the lock is held.
 func (c *Card) AskLocked(f *Form, values []string) (Answer, *CapError) {
-	if i := c.mu.shapeOfForm(&c.mu.program, f, values); i >= 0 {
-		if v := c.mu.memo.find(i, values); v != nil {
+	if c.mu.form != f {
+		c.mu.learn(&c.mu.program, f, values)
+	}
+	if c.mu.form == f {
+		if v := c.mu.memo.find(int(c.mu.formAt), values); v != nil {
 			if over, why := c.repeat(v); v.whole || why != nil {
 				return Answer{c, v, over}, why
 			}
@@ -60,17 +63,12 @@ func (c *Card) askForm(f *Form, values []string) (Answer, *CapError) {
 	return Answer{c, v, over}, why
 }
 
-// shapeOfForm is shapeOf for a Form.
-func (m *memo) shapeOfForm(p *program, f *Form, values []string) int {
-	if m.form == f {
-		return int(m.formAt)
-	}
+// learn makes f the Form whose shape is known, unless it has none.
+func (m *memo) learn(p *program, f *Form, values []string) {
 	var buf [maxShape]Tag
-	i := m.shapeOf(p, f.tags(buf[:0], values))
-	if i >= 0 {
+	if i := m.shapeOf(p, f.tags(buf[:0], values)); i >= 0 {
 		m.form, m.formAt = f, uint8(i)
 	}
-	return i
 }
 
 // TakeLocked counts the request in h, which must hold nothing: with that it is what
@@ -84,6 +82,18 @@ func (a Answer) PassLocked() {
 	if a.v != nil {
 		a.v.pass(a.over)
 	}
+}
+
+// AcquireLocked is [Card.Acquire] into h, which must hold nothing; refused, it is the
+// zero Hold. REQUIRES: the lock is held.
+func (c *Card) AcquireLocked(tags []Tag, h *Hold) *CapError {
+	v, over, why := c.askTags(tags)
+	if why != nil {
+		*h = Hold{}
+		return why
+	}
+	c.take(v, over, h)
+	return nil
 }
 
 // SetLimitLocked is [Card.SetLimit]. REQUIRES: the lock is held.
