@@ -80,12 +80,12 @@ func (m *memo) reset() {
 // each of its tags; nil if there is none.
 func (m *memo) find(i int, values []string) *verdict {
 	s := &m.shapes[i]
-	hash, size := m.seen.at(s, values)
+	hash, n, size := m.seen.at(s, values)
 	if size > memoKey {
 		return nil
 	}
 	v := m.place(i, hash)
-	if v.as != m.now || int(v.shape) != i || !v.looks(s, &m.seen) {
+	if v.as != m.now || int(v.shape) != i || !v.looks(n, &m.seen) {
 		return nil
 	}
 	if v.lens&lensAbove15 != 0 && !v.is(s, values) {
@@ -100,51 +100,55 @@ func (m *memo) place(i int, hash uint64) *verdict {
 	return &m.entries[hash>>(64-memoBits)&(1<<memoBits-1)]
 }
 
-// A glance is what is looked at of a request's values: their lengths, and the first
-// and the last eight bytes of each, or four, or single ones, which is all there is
-// of it up to 16 bytes. As a hash these are no good one, nor safe from those who choose
-// names that collide: such requests are not remembered.
+// A glance is what is looked at of a request's values: their lengths, and of each
+// the first and the last eight bytes, which is all there is of it up to 16 bytes; up to
+// eight they fit into one word. As a hash these are no good one, nor safe from those who
+// choose names that collide: such requests are not remembered.
 type glance struct {
-	lens uint64 // a byte for each value
-	ends [maxShape]struct{ first, last uint64 }
+	lens  uint64 // a byte for each value
+	words [2 * maxShape]uint64
 }
 
 const (
-	wholeEnds   = 16
+	wholeWords  = 16                 // bytes
 	lensAbove15 = 0xf0f0f0f0f0f0f0f0 // of these one is set if a length is above 15
 )
 
-// at looks, and returns a hash, and how many bytes the values have.
-func (g *glance) at(s *shape, values []string) (hash uint64, size int) {
+// at looks, and returns a hash, how many words it has seen, and how many bytes there are.
+func (g *glance) at(s *shape, values []string) (hash uint64, n, size int) {
 	lens := uint64(0)
-	for k, at := range s.at[:s.used] {
-		value := values[at]
-		n := len(value)
-		var first, last uint64
-		switch {
-		case n >= 8:
-			first, last = words.Load64(value), words.Load64(value[n-8:])
-		case n >= 4:
-			first, last = words.Load32(value), words.Load32(value[n-4:])
-		case n > 0:
-			first, last = uint64(value[0])|uint64(value[n/2])<<8, uint64(value[n-1])
+	for _, at := range s.at[:s.used] {
+		value, word := values[at], uint64(0)
+		switch length := len(value); {
+		case length > 8:
+			last := words.Load64(value[length-8:])
+			g.words[n&(len(g.words)-1)] = last
+			hash = bits.RotateLeft64(hash, 21) + last
+			n++
+			word = words.Load64(value)
+		case length == 8:
+			word = words.Load64(value)
+		case length >= 4:
+			word = words.Load32(value) | words.Load32(value[length-4:])<<32
+		case length > 0:
+			word = uint64(value[0]) | uint64(value[length/2])<<8 | uint64(value[length-1])<<16
 		}
-		e := &g.ends[k&(maxShape-1)]
-		e.first, e.last = first, last
-		size += n
-		lens = lens<<8 | uint64(n)&0xff
-		hash = bits.RotateLeft64(hash, 21) + (first ^ bits.RotateLeft64(last, 29))
+		g.words[n&(len(g.words)-1)] = word
+		hash = bits.RotateLeft64(hash, 21) + word
+		n++
+		size += len(value)
+		lens = lens<<8 | uint64(len(value))&0xff
 	}
 	g.lens = lens
-	return hash + lens, size
+	return hash + lens, n, size
 }
 
-// looks tells whether two glances saw the same.
-func (g *glance) looks(s *shape, as *glance) bool {
+// looks tells whether two glances of so many words saw the same.
+func (g *glance) looks(n int, as *glance) bool {
 	differ := g.lens ^ as.lens
-	for k := range s.used {
-		a, b := &g.ends[k&(maxShape-1)], &as.ends[k&(maxShape-1)]
-		differ |= (a.first ^ b.first) | (a.last ^ b.last)
+	a, b := g.words[:n], as.words[:n]
+	for k := range a {
+		differ |= a[k] ^ b[k]
 	}
 	return differ == 0
 }
@@ -153,7 +157,7 @@ func (g *glance) looks(s *shape, as *glance) bool {
 func (v *verdict) is(s *shape, values []string) bool {
 	from := 0
 	for _, at := range s.at[:s.used] {
-		if value := values[at]; len(value) > wholeEnds {
+		if value := values[at]; len(value) > wholeWords {
 			if string(v.long[from:from+len(value)]) != value {
 				return false
 			}
@@ -167,7 +171,7 @@ func (v *verdict) is(s *shape, values []string) bool {
 // if it cannot be remembered.
 func (m *memo) begin(i int, values []string) *verdict {
 	s := &m.shapes[i]
-	hash, size := m.seen.at(s, values)
+	hash, _, size := m.seen.at(s, values)
 	if size > memoKey {
 		return nil
 	}
@@ -175,7 +179,7 @@ func (m *memo) begin(i int, values []string) *verdict {
 	v.shape, v.glance = uint8(i), m.seen
 	from := 0
 	for _, at := range s.at[:s.used] {
-		if value := values[at]; len(value) > wholeEnds {
+		if value := values[at]; len(value) > wholeWords {
 			from += copy(v.long[from:], value)
 		}
 	}

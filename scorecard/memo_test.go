@@ -37,6 +37,24 @@ func TestMemo(t *testing.T) {
 	checkQuiet(t, c)
 }
 
+// Values that differ in one byte are two, wherever it is and however long they are.
+func TestMemoSeesEveryByte(t *testing.T) {
+	c := card(t, "each: tenant:* = 1")
+	for length := 1; length <= 3*8; length++ {
+		one := []byte(strings.Repeat("x", length))
+		h := hold(t, c, "tenant:"+string(one), 1)
+		for i := range one {
+			one[i] = 'y'
+			for range 2 { // the second is of the memo
+				release(hold(t, c, "tenant:"+string(one), 1))
+			}
+			one[i] = 'x'
+		}
+		release(h)
+	}
+	checkQuiet(t, c)
+}
+
 // A counter that a Sweep dropped is not found by the memo again: it would count
 // apart from its successor.
 func TestMemoForgetsSweptCounters(t *testing.T) {
