@@ -39,10 +39,11 @@
 // 1.12 times (at once with a deadline below four times the baseline). If throughput
 // falls by less than 3 %, or 1.5 % with the latter, that
 // tolerance stays: the rest only waited inside the back end. Its neighbours are tried
-// again after 30 s of binding, then after twice as long, up to 8 minutes; a probe that finds another
-// baseline brings the wide tolerance back. Where the limit binds now and then only, the
-// tolerance is 1.25 times the baseline without a trial, and less the more slots are free:
-// most moments that were measured then were emptier than those in which it matters.
+// again after 30 s of binding, then after twice as long, up to 8 minutes. A probe that
+// finds another baseline brings the wide tolerance back, and so does a limit that falls by
+// more than a fifth. Where the limit binds now and then only, the tolerance is 1.25 times
+// the baseline without a trial, and less the more slots are free: most moments that were
+// measured then were emptier than those in which it matters.
 //
 // Overload counts against the limit: outcome [Overload], which is a deadline
 // exceeded or, over HTTP, a 503 or 504, and every request still running when its
@@ -174,7 +175,7 @@
 // until it empties: the oldest are those whose callers give up next.
 //
 // A tier that asks, together with the better ones, for more than seven tenths of what
-// the lane can do is allowed less: 0.7 of that while all fits, and at 1.4 times the
+// the lane can do is allowed less: 0.68 of that while all fits, and at 1.4 times the
 // capacity and beyond 0.3, but always enough for the queue to carry six requests. Where
 // all slots are wanted somebody always waits, the next one comes at once, and fresh. Better
 // tiers are allowed three quarters more while the gate sheds worse ones: what waits of them

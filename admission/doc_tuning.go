@@ -115,7 +115,7 @@
 //
 // Collapse: a back end that does less the more it is asked, by contention or
 // retries. The tolerance keeps the limit near the peak: 16 cores at twice their
-// capacity gave 99 % of it over ten minutes, the limit between 7 and 36
+// capacity gave 99 % of it over ten minutes, the limit between 7 and 32
 // (TestLongRuns). When everything fails, the limit goes from 50 to a floor of 5 in
 // a second and a half, and is back at 40 in some three seconds after
 // (TestB09LimitMovesWhenEverythingIsDropped). A retry storm ends with its cause:
@@ -153,7 +153,7 @@
 //
 // Law: the others are there for those who know them from elsewhere. Regret, the
 // goodput missed against the best fixed limit, over 60 scenarios (octave was
-// designed with them at hand): octave 4 % in the median and 7 % in the mean,
+// designed with them at hand): octave 5 % in the median and 7 % in the mean,
 // vegas 9 and 19, gradient2 9 and 21, aimd 30 and 29; see package admission/sim for
 // the command. aimd needs a back end that refuses or times out; gradient2 takes standing overload for normal in
 // minutes; vegas moves a large limit slowly.

@@ -231,6 +231,9 @@ func (o *Octave) closeWindow(now time.Duration, u Usage, el float64) {
 	widest := tolerance(u.Deadline, o.base)
 	tau := o.trial.tolerance(g, widest, w, o.limit)
 	d := o.step(w, g, tau)
+	if o.trial.voided(o.lnL) {
+		o.trial.reset()
+	}
 	o.grow = w.binding && w.losing && d > 0 && g < 0.25
 	o.headroom(el)
 	o.state.Baseline, o.state.Latency = seconds(math.Exp(o.base)), seconds(math.Exp(w.y))

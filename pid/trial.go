@@ -26,6 +26,7 @@ type trial struct {
 	width   width         // in force, but for a trial
 	to      width         // that is tried, or will be next
 	proven  bool          // width is the outcome of a trial
+	top     float64       // ln of the highest limit since then
 	ref     measured      // windows at it
 	got     measured      // windows of the trial
 	windows int           // of got
@@ -64,10 +65,13 @@ const (
 
 	trialCost    = 0.03  // throughput, in ln, that a narrower tolerance may cost
 	narrowCost   = 0.015 // the same of narrow beside middle, which may have cost some already
-	trialSure    = 0.025 // standard error of that, for a verdict
+	trialSure    = 0.025 // standard error of that, for a verdict that is clear by as much
+	trialCertain = 0.015 // the same for any
+	trialLongest = 2     // times what the reference is of: more would hardly tell more
+	trialReach   = 0.25  // in ln, by which the limit may fall after a verdict
 	trialLeast   = 0.07  // difference in ln(inflight) below which nothing is tried
-	trialSamples = 80    // for a verdict that is clear
-	trialWindows = 5     // for one that is not: neighbouring windows are alike
+	trialSamples = 80    // for one that is clear by twice the error
+	trialWindows = 5     // for the others: neighbouring windows are alike
 
 	trialFirst  = 1.0 // seconds of binding
 	trialGapMin = 30.0
@@ -148,7 +152,7 @@ func (t *trial) look(w measured, limit int, err float64) bool {
 		w = w.pooled(t.ref, steadyWeight)
 	}
 	t.ref = w
-	return t.bound >= t.next && w.done > 2/(trialSure*trialSure)
+	return t.bound >= t.next && w.done > 2*w.scatter()/(trialSure*trialSure)
 }
 
 // teaches tells whether a trial at that step can come to a verdict: not where rounding,
@@ -200,23 +204,34 @@ func (o *Octave) tickTrial(now time.Duration, u Usage, w measured) {
 		return
 	}
 	cost, err := throughputCost(larger, smaller)
+	doubt := err
+	if err <= trialCertain || t.got.done > trialLongest*t.ref.done {
+		doubt = 0
+	}
+	enough := err <= trialSure && t.windows >= trialWindows
 	switch {
 	case cost > t.cost()+2*err && w.done >= trialSamples,
-		cost > t.cost() && err <= trialSure && t.windows >= trialWindows:
+		cost > t.cost() && doubt == 0 && enough:
 		o.state.Why = "trial: the larger limit serves more"
 		o.endTrial(min(t.width, t.to), true)
-	case err <= trialSure && t.windows >= trialWindows:
+	case cost+doubt <= t.cost() && enough:
 		o.state.Why = "trial: the smaller limit serves as much"
 		o.endTrial(max(t.width, t.to), true)
 	}
 }
 
 // throughputCost is what the smaller limit serves less than the larger, in ln, and the
-// standard error of that if completions were independent; saturated back ends are
-// steadier.
+// standard error of that.
 func throughputCost(larger, smaller measured) (cost, err float64) {
-	return math.Log(larger.done / larger.el * smaller.el / smaller.done), math.Sqrt(1/larger.done + 1/smaller.done)
+	return math.Log(larger.done / larger.el * smaller.el / smaller.done),
+		math.Sqrt(larger.scatter()/larger.done + smaller.scatter()/smaller.done)
 }
+
+// scatter is the variance of how many are done in a window, over their mean. Of slots
+// that are always taken it is the squared coefficient of variation of the service times
+// (D. R. Cox, Renewal Theory, 1962), of independent arrivals it is 1. Slots
+// are nearly full in a trial, and back ends have other reasons to be uneven.
+func (m measured) scatter() float64 { return min(max(m.uneven, 0.6), 2) }
 
 // deserted tells that requests have ceased to come while a trial waits for them: its
 // window may never close, and the limit would stay a guess.
@@ -228,6 +243,14 @@ func (o *Octave) deserted(el float64, u Usage) bool {
 func (o *Octave) dropTrial() {
 	o.state.Why = "trial: nothing learned"
 	o.endTrial(o.trial.width, false)
+}
+
+// voided tells whether a narrower tolerance has brought the limit far below where it
+// stood since the verdict, which no trial speaks for: either it is another back end, or
+// the baseline is too low, and the limit would creep to a half of what can be done.
+func (t *trial) voided(lnL float64) bool {
+	t.top = max(t.top, lnL)
+	return t.width != wide && lnL < t.top-trialReach
 }
 
 // endTrial puts a tolerance into force, and the limit with it, and says what is tried
@@ -256,6 +279,9 @@ func (o *Octave) endTrial(w width, learned bool) {
 		}
 	}
 	t.width, t.proven, t.bound = w, t.proven || learned, 0
+	if learned {
+		t.top = o.lnL
+	}
 	t.abort()
 	o.prev = measured{}
 	o.limit = o.round()

@@ -15,6 +15,7 @@ type window struct {
 	sy     float64 // sum of ln(service)
 	syy    float64
 	sl     float64 // sum of service
+	sll    float64
 	sx     float64 // sum of ln(inflight at admission)
 	maxIn  int
 }
@@ -45,6 +46,7 @@ func (w *window) add(service float64, inflight int) {
 	w.sy += y
 	w.syy += y * y
 	w.sl += service
+	w.sll += service * service
 	w.sx += ln(float64(inflight))
 }
 
@@ -83,6 +85,7 @@ type measured struct {
 	y, v    float64 // mean and variance of ln(service)
 	x       float64 // mean of ln(inflight at admission)
 	mean    float64 // mean service, seconds
+	uneven  float64 // squared coefficient of variation of the service times
 	busy    float64 // mean slots taken
 	failed  float64 // share of overload
 	binding bool    // the limit was what held the lane back
@@ -94,6 +97,7 @@ func (w *window) measure(el float64, u Usage, limit int) measured {
 	n := float64(w.n)
 	m := measured{n: n, done: n + float64(w.more), el: el, span: el, y: w.sy / n, x: w.sx / n, mean: w.sl / n, failed: w.failed()}
 	m.v = max(0.01, w.syy/n-m.y*m.y)
+	m.uneven = max(0, w.sll/n/(m.mean*m.mean)-1)
 	m.busy = (u.Area - w.from.Area) / el
 	full := float64(limit)
 	m.binding = m.busy >= 0.9*full || m.busy >= 0.5*full && w.blocked(u)
@@ -118,7 +122,7 @@ func (m measured) pooled(old measured, weight float64) measured {
 	a, b := m.n/(m.n+n), n/(m.n+n)
 	dy := m.y - old.y
 	m.v = a*m.v + b*old.v + a*b*dy*dy
-	m.y, m.x = a*m.y+b*old.y, a*m.x+b*old.x
+	m.y, m.x, m.uneven = a*m.y+b*old.y, a*m.x+b*old.x, a*m.uneven+b*old.uneven
 	m.n, m.el = m.n+n, m.el+el
 	return m
 }

@@ -48,7 +48,7 @@
 //
 //	             train, 20 scenarios    valid, 60 scenarios
 //	law          median  mean  worst    median  mean  worst
-//	octave          1.5   1.7      5       3.6   6.6     57
+//	octave          1.3   1.5      5       4.6   7.2     57
 //	gradient2       2.1  13.4     81       9.2  21.2     92
 //	vegas           3.4  13.1     70       8.6  19.2     92
 //	aimd           29.7  25.1     52      29.6  28.8     77

@@ -69,7 +69,7 @@ func (l *Lane) worth(tier int, allowance time.Duration) float64 {
 const (
 	passingLoad  = 0.7  // of the capacity, up to which what waits is a burst
 	betterWorth  = 1.75 // seven twelfths of the time that a caller has left
-	mostWorth    = 0.7  // of tiers beyond passingLoad, while all fits
+	mostWorth    = 0.68 // of tiers beyond passingLoad, while all fits
 	leastWorth   = 0.3  // of them, when much more is asked for than fits
 	leastCarried = 6    // requests, within the allowance
 )
