@@ -158,11 +158,11 @@ func (t *trial) look(w measured, limit int, err float64) bool {
 // teaches tells whether a trial at that step can come to a verdict: not where rounding,
 // Min or Max would leave it at about the limit that it is compared with.
 func (o *Octave) teaches(step float64) bool {
-	move := math.Log(float64(o.rounded(o.lnL+step))) - o.trial.ref.x
-	if step < 0 {
-		step, move = -step, -move
+	to, limit, used := math.Log(float64(o.rounded(o.lnL+step))), math.Log(float64(o.limit)), o.trial.ref.x
+	if step > 0 { // used is less than the limit where that is not quite full
+		return min(step, to-max(limit, used)) > trialLeast
 	}
-	return min(step, move) > trialLeast
+	return min(-step, min(limit, used)-to) > trialLeast
 }
 
 // startTrial moves the limit to where the other tolerance would have it on a back

@@ -150,6 +150,26 @@ func TestNoTrialThatCannotTeach(t *testing.T) {
 	}
 }
 
+// Nor at Max where the slots are not quite full: there is room above what is used, and
+// none above the limit.
+func TestNoTrialAboveMax(t *testing.T) {
+	l := newLane(t, pid.LimitConfig{Max: 16})
+	l.use.Deadline = 250 * ms
+	if whys := l.trials(time.Minute, servers(9, 20*ms)); whys[asMuch] == 0 {
+		t.Fatalf("in a minute no %q: %v", asMuch, whys)
+	}
+	l.measured(servers(9, 20*ms))
+	whys := l.trials(10*time.Minute, func(limit int) flow { // it can do more now than Max permits
+		f := servers(30, 20*ms)(limit)
+		f.busy *= 0.9
+		return f
+	})
+	l.limitIs("at Max", 16, 16)
+	if whys["trial: nothing learned"] > 0 {
+		t.Errorf("%v, want no trial without a verdict", whys)
+	}
+}
+
 // Nor is one held on to when nobody comes any more, or after a gap in time.
 func TestTrialEndsWithDemand(t *testing.T) {
 	const tried = "trial: does another limit serve as much?"
