@@ -126,9 +126,10 @@ func (p *poller) poll(ctx context.Context) {
 	}
 }
 
+// miss says why before it counts: failing looks at both.
 func (p *poller) miss(err error) {
-	p.misses.Add(1)
 	p.answer(err)
+	p.misses.Add(1)
 }
 
 func (p *poller) answer(err error) {
