@@ -43,8 +43,9 @@ type lane struct {
 	demand atomic.Uint64 // its utilization when last renewed, as bits of a float64
 }
 
-// entry is the shell's part of a request that came as far as the lane. Entries
-// are reused; gen tells the ticket of one use from those of earlier ones.
+// entry is the shell's part of a request that came as far as the lane, or that holds
+// something before: of the rules, of stages and guards. Entries are reused; gen tells
+// the ticket of one use from those of earlier ones.
 type entry struct {
 	call  core.Call
 	gen   uint64 // guarded by the lane's lock
@@ -83,8 +84,8 @@ func (l *lane) peekLocked(c *Controller) *entry {
 	return l.mu.free
 }
 
-// entryLocked returns the entry that stages have taken for the request, or one for the
-// moment: who is shed needs none for longer, and who is not claims it.
+// entryLocked returns the entry that the request has already, or one for the moment:
+// who is shed needs none for longer, and who is not claims it.
 func (l *lane) entryLocked(c *Controller, a *ask) *entry {
 	if a.e != nil {
 		return a.e
