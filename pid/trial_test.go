@@ -195,3 +195,20 @@ func TestTrialEndsWithDemand(t *testing.T) {
 		l.limitIs(name, before-3, before+3)
 	}
 }
+
+// A verdict holds for about the limit at which it was found: the narrow tolerance does
+// not take a back end that has become slower to half of what that can bear.
+func TestVerdictIsVoidFarBelow(t *testing.T) {
+	l := newLane(t, pid.LimitConfig{})
+	l.use.Deadline = 250 * ms
+	l.trials(40*time.Second, servers(50, 20*ms))
+	l.measured(servers(50, 20*ms))
+	l.limitIs("narrow", 54, 58)
+	least := l.law.Limit()
+	for end := l.now + 10*time.Second; l.now < end; least = min(least, l.law.Limit()) {
+		l.runAs(l.step, servers(50, 26*ms))
+	}
+	if least < 40 {
+		t.Errorf("the limit fell to %d", least)
+	}
+}
