@@ -247,7 +247,9 @@ func (o *Octave) dropTrial() {
 
 // voided tells whether a narrower tolerance has brought the limit far below where it
 // stood since the verdict, which no trial speaks for: either it is another back end, or
-// the baseline is too low, and the limit would creep to a half of what can be done.
+// the baseline is too low, and the limit would creep to a half of what can be done. A
+// lull in which the limit falls to what is used voids the verdict as well: with the wide
+// tolerance the limit is back within a second, with the narrow one after four.
 func (t *trial) voided(lnL float64) bool {
 	t.top = max(t.top, lnL)
 	return t.width != wide && lnL < t.top-trialReach
