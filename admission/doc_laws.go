@@ -36,8 +36,10 @@
 // Where the limit binds steadily, and a few thousand requests can be counted, a trial asks
 // whether fewer slots would serve as much: the limit is moved to where a tolerance
 // of 1.25 times the baseline would have it, and where that serves as much, to that of
-// 1.12 times (at once with a deadline below four times the baseline). If throughput
-// falls by less than 3 %, or 1.5 % with the latter, that
+// 1.12 times (at once with a deadline below four times the baseline). Of requests of
+// 100 ms and more that many are counted at a limit of 15 and more, or of 50 if they are
+// very uneven, and at smaller ones there is no trial. If throughput falls by less than
+// 3 %, or 1.5 % with the narrower tolerance, that
 // tolerance stays: the rest only waited inside the back end. Its neighbours are tried
 // again after 30 s of binding, then after twice as long, up to 8 minutes. A probe that
 // finds another baseline brings the wide tolerance back, and so does a limit that falls by
@@ -86,7 +88,8 @@
 //   - "probe: elastic, the back end became slower": likewise, but throughput fell
 //     with the limit: what was measured is the baseline.
 //   - "probe: failed, half the limit kept": more overload than success.
-//   - "trial: does another limit serve as much?": for some seconds.
+//   - "trial: does another limit serve as much?": for some seconds, or a minute or
+//     two where a request takes 400 ms.
 //   - "trial: the smaller limit serves as much": it is kept.
 //   - "trial: the larger limit serves more": that one is kept.
 //   - "trial: nothing learned": the limit ceased to bind, nobody came any more, or
