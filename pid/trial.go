@@ -229,8 +229,8 @@ func throughputCost(larger, smaller measured) (cost, err float64) {
 
 // scatter is the variance of how many are done in a window, over their mean. Of slots
 // that are always taken it is the squared coefficient of variation of the service times
-// (D. R. Cox, Renewal Theory, 1962), of independent arrivals it is 1. Slots
-// are nearly full in a trial, and back ends have other reasons to be uneven.
+// (D. R. Cox, Renewal Theory, 1962), of independent arrivals it is 1. Slots are nearly
+// full in a trial, and back ends have other reasons to be uneven.
 func (m measured) scatter() float64 { return min(max(m.uneven, 0.6), 2) }
 
 // deserted tells that requests have ceased to come while a trial waits for them: its
@@ -245,11 +245,12 @@ func (o *Octave) dropTrial() {
 	o.endTrial(o.trial.width, false)
 }
 
-// voided tells whether a narrower tolerance has brought the limit far below where it
-// stood since the verdict, which no trial speaks for: either it is another back end, or
-// the baseline is too low, and the limit would creep to a half of what can be done. A
-// lull in which the limit falls to what is used voids the verdict as well: with the wide
-// tolerance the limit is back within a second, with the narrow one after four.
+// voided keeps how high the limit has stood since the verdict, and tells whether a
+// narrower tolerance has brought it far below that, which no trial speaks for: either it
+// is another back end, or the baseline is too low, and the limit would creep to a half of
+// what can be done. A lull in which the limit falls to what is used voids the verdict as
+// well: with the wide tolerance the limit is back within a second, with the narrow one
+// after four.
 func (t *trial) voided(lnL float64) bool {
 	t.top = max(t.top, lnL)
 	return t.width != wide && lnL < t.top-trialReach
