@@ -47,6 +47,11 @@
 // the baseline without a trial, and less the more slots are free: most moments that were
 // measured then were emptier than those in which it matters.
 //
+// Up to four slots, one more is more than the tolerance, and the limit would go to and
+// fro. What it serves at either is compared on the way, and the slot that serves nothing is left
+// off, but for a look now and then. So a service of one core comes to one slot, if
+// that keeps the core busy.
+//
 // Overload counts against the limit: outcome [Overload], which is a deadline
 // exceeded or, over HTTP, a 503 or 504, and every request still running when its
 // deadline passes. When it outweighs success (eight such requests at least, three
@@ -73,6 +78,9 @@
 //   - "rest: failing at the floor": they do so even at the lowest limit; nothing
 //     is granted while Resting holds. The back end is down, or deadlines are
 //     shorter than its service time.
+//   - "hold: one slot more serves no more": of at most four, as was seen when there was
+//     one more.
+//   - "cut: one slot less serves as much": likewise.
 //   - "hold: the limit does not bind": there are slots enough. If callers are
 //     slow or refused all the same, the limit is not the cause.
 //   - "hold: calm, and too few samples for how they differ": a quiet lane with

@@ -41,6 +41,7 @@ type Octave struct {
 
 	probe probe
 	trial trial
+	rungs rungs
 	rest  rest
 	state LimitState
 }
@@ -183,10 +184,13 @@ func (o *Octave) abandon(now time.Duration, u Usage) {
 // after little more than one service time, since the next level's latency
 // needs no longer to show; near the target measurement wants full windows.
 func (o *Octave) full(el float64) bool {
-	n := o.win.n
+	n, early := o.win.n, 20
+	if o.probe.next == 0 {
+		early = probeTimed // its times are to be compared
+	}
 	return n >= 20 && el >= max(0.25, 2.5*o.mean) ||
 		n >= 8 && el >= 5 ||
-		o.grow && n >= 20 && el >= max(0.1, 1.2*o.mean)
+		o.grow && n >= early && el >= max(0.1, 1.2*o.mean)
 }
 
 // closeWindow is the law: baseline, error, step, and whether to probe.
@@ -236,6 +240,7 @@ func (o *Octave) closeWindow(now time.Duration, u Usage, el float64) {
 	}
 	o.grow = w.binding && w.losing && d > 0 && g < 0.25
 	o.headroom(el)
+	d = o.tread(w, g, tau, d)
 	o.state.Baseline, o.state.Latency = seconds(math.Exp(o.base)), seconds(math.Exp(w.y))
 
 	if o.wantsProbe(now, w, g, tau, d) {

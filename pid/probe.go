@@ -148,6 +148,9 @@ func (o *Octave) endProbe(now time.Duration, u Usage, el float64) {
 		o.state.Why = "probe: failed, half the limit kept"
 		return
 	}
+	if w.finite() {
+		o.rungs.see(o.limit, w)
+	}
 	if dx := p.ref.x - w.x; w.n >= 8 && dx > 0.2 && w.finite() {
 		o.judgeProbe(w, dx)
 	} else {
@@ -200,6 +203,7 @@ func (o *Octave) judgeProbe(w measured, dx float64) {
 	if math.Abs(o.base-old) > 0.2 {
 		p.gap = probeGapMin
 		o.trial.reset()
+		o.rungs = rungs{}
 	} else {
 		p.gap = min(2*p.gap, probeGapMax)
 	}
