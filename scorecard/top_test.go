@@ -53,21 +53,31 @@ func TestTopOfMany(t *testing.T) {
 	}
 }
 
-// However many counters there are, requests wait for few of them to be read.
+// However many counters there are, requests wait for few of them to be read, and where
+// there are few it takes few turns.
 func TestReadsFewAtOnce(t *testing.T) {
-	c, all := crowd(t, 5000)
-	seen, most := map[*counter]bool{}, 0
-	for at, more := 0, true; more; {
-		from := at
-		var some []reading
-		some, at, more = c.some(nil, at)
-		most = max(most, len(some), at-from)
-		for _, r := range some {
-			seen[r.counter] = true
+	for _, n := range []int{0, 3, 5000} {
+		c, all := crowd(t, n)
+		c.SetMaxTenants(defaultMax)
+		seen, most, turns := map[*counter]bool{}, 0, 0
+		for at, more := 0, true; more; turns++ {
+			from := at
+			var some []reading
+			some, at, more = c.some(nil, at)
+			most = max(most, len(some))
+			for _, r := range some {
+				seen[r.counter] = true
+			}
+			if at-from > stretch {
+				t.Errorf("%d buckets at once", at-from)
+			}
 		}
-	}
-	if len(seen) != len(all) || most > stretch+20 { // a bucket of 20 is not to be met with
-		t.Errorf("read %d of %d counters, %d at once", len(seen), len(all), most)
+		if len(seen) != len(all) || most > few+20 { // a bucket of 20 is not to be met with
+			t.Errorf("read %d of %d counters, %d at once", len(seen), len(all), most)
+		}
+		if turns > 20+len(all)/few { // after each it rests
+			t.Errorf("%d turns for %d counters", turns, len(all))
+		}
 	}
 }
 
