@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/spillway-go/spillway/internal/race"
 	"github.com/spillway-go/spillway/pid"
 )
 
@@ -85,6 +86,9 @@ func TestFewAreTimedAndAllAreCounted(t *testing.T) {
 		rate float64
 		mean time.Duration
 	}{{10_000, time.Millisecond}, {400_000, 100 * time.Microsecond}, {2e6, 2 * time.Microsecond}, {2e6, 100 * time.Microsecond}} {
+		if race.Enabled && tc.rate > 1e6 {
+			continue // millions of calls in one goroutine, where there is nothing to detect
+		}
 		exact, of := rush(t, tc.rate, tc.mean, true)
 		sparse, few := rush(t, tc.rate, tc.mean, false)
 		if exact.Tiers != sparse.Tiers || exact.Service.Total() != sparse.Service.Total() || exact.Wait.Total() != sparse.Wait.Total() {
