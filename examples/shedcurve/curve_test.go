@@ -65,6 +65,9 @@ const (
 
 // The whole program, small: both arms over the real service.
 func TestBothArms(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes 19 s")
+	}
 	o := short(t, "", 2, 4) // some requests also where the service can do five a second
 	o.scenario = true
 	var stdout, stderr bytes.Buffer
@@ -109,6 +112,9 @@ func TestBothArms(t *testing.T) {
 
 // The same over gRPC: both arms are asked for what they would be over HTTP, and write the same files.
 func TestBothArmsOverGRPC(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes six seconds")
+	}
 	o := short(t, "", 2)
 	o.grpc = true
 	var stdout, stderr bytes.Buffer

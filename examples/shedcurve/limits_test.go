@@ -14,6 +14,9 @@ import (
 
 // The whole of it, small, over the real service.
 func TestLimits(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes 16 s")
+	}
 	cfg := limitsConfig{limits: []int{1, 40}, rounds: 2, x: 2, options: short(t, "")}
 	var stdout, stderr bytes.Buffer
 	if err := runLimits(t.Context(), cfg, &stdout, &stderr); err != nil {
