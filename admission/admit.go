@@ -101,7 +101,10 @@ func (c *Controller) admit(ctx context.Context, r *Request, wait bool) (Ticket, 
 	case Shadow:
 		a.ghost = true
 	}
-	a.rank = p.rank(r, c.cohorts.Load())
+	var whole bool
+	if a.rank, whole = r.Priority.wholeRank(); !whole {
+		a.rank = p.rank(r, c.cohorts.Load())
+	}
 	a.cost = a.lane.cost(r)
 	if p.closed {
 		return c.refuse(ctx, &a, r, ReasonClosed, nil)
@@ -114,22 +117,37 @@ func (c *Controller) admit(ctx context.Context, r *Request, wait bool) (Ticket, 
 	if hasDeadline && c.tooLate(&a, deadline) {
 		return c.refuse(ctx, &a, r, ReasonDeadline, nil)
 	}
-	if a.unasked = p.plain && len(r.Tags) == 0 && !a.ghost; p.ruled && !a.unasked {
-		if full := c.acquire(ctx, &a, r); full != nil {
-			return c.refuse(ctx, &a, r, ReasonTenantCap, full)
-		}
-	}
-	if len(p.keyed) > 0 {
-		if b := c.press(ctx, &a, r); b != nil {
-			return c.refused(ctx, &a, r, b.errs.wrap(a.lane, b.name, ReasonKeyed, errPressed, a.rank, r.Attempt), nil)
-		}
-	}
-	if len(p.stages)+len(p.guards) > 0 {
-		if shed, err := c.enterSteps(ctx, &a, r); shed != nil {
-			return c.refused(ctx, &a, r, shed, err)
+	if a.unasked = p.plain && len(r.Tags) == 0 && !a.ghost; !a.unasked {
+		if t, over, err := c.askFirst(ctx, &a, r); over {
+			return t, err
 		}
 	}
 	return c.arrive(ctx, &a, r, wait)
+}
+
+// askFirst asks all that comes before the gate, one after the other. It tells whether
+// the request's way is over.
+func (c *Controller) askFirst(ctx context.Context, a *ask, r *Request) (t Ticket, over bool, err error) {
+	p := a.plan
+	if p.ruled {
+		if full := c.acquire(ctx, a, r); full != nil {
+			t, err = c.refuse(ctx, a, r, ReasonTenantCap, full)
+			return t, true, err
+		}
+	}
+	if len(p.keyed) > 0 {
+		if b := c.press(ctx, a, r); b != nil {
+			t, err = c.refused(ctx, a, r, b.errs.wrap(a.lane, b.name, ReasonKeyed, errPressed, a.rank, r.Attempt), nil)
+			return t, true, err
+		}
+	}
+	if len(p.stages)+len(p.guards) > 0 {
+		if shed, cause := c.enterSteps(ctx, a, r); shed != nil {
+			t, err = c.refused(ctx, a, r, shed, cause)
+			return t, true, err
+		}
+	}
+	return Ticket{}, false, nil
 }
 
 // tooLate sets when the request is due, and tells whether it could not be done by
@@ -199,7 +217,14 @@ func (c *Controller) acquireTags(a *ask, tags []scorecard.Tag) *scorecard.CapErr
 
 const numTags = 5 // of every request
 
-var requestForm = scorecard.NewForm("tenant", "caller", "op", "lane", "tier")
+// formsOf are those of requests in a lane, by tier.
+func formsOf(card *scorecard.Card, lane string) (forms [NumTiers]*scorecard.Form) {
+	for tier := range forms {
+		forms[tier] = card.NewForm([]string{"tenant", "caller", "op"},
+			scorecard.Tag{Key: "lane", Value: lane}, scorecard.Tag{Key: "tier", Value: tierNames[tier]})
+	}
+	return forms
+}
 
 // tagsOf appends what rules are told of a request.
 func tagsOf(tags []scorecard.Tag, a *ask, r *Request) []scorecard.Tag {

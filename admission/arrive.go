@@ -24,10 +24,10 @@ func (c *Controller) arrive(ctx context.Context, a *ask, r *Request, wait bool) 
 	var answer scorecard.Answer
 	if a.unasked {
 		// Not as a literal, which is made elsewhere and then copied: the copy waits for it.
-		var values [numTags]string
-		values[0], values[1], values[2], values[3], values[4] = r.Tenant, r.Caller, r.Op, l.name, tierNames[a.rank/NumCohorts]
+		var values [3]string
+		values[0], values[1], values[2] = r.Tenant, r.Caller, r.Op
 		var full *scorecard.CapError
-		if answer, full = c.card.AskLocked(requestForm, values[:]); full != nil {
+		if answer, full = c.card.AskLocked(l.forms[a.rank/NumCohorts], values[:]); full != nil {
 			k.Refuse(a.rank, ReasonTenantCap, false)
 			if full.Cap.Share > 0 {
 				k.Short()
@@ -35,8 +35,12 @@ func (c *Controller) arrive(ctx context.Context, a *ask, r *Request, wait bool) 
 			return c.shedLocked(ctx, a, r, ReasonTenantCap, full)
 		}
 	}
+	hash := uint32(0)
+	if k.Divided(a.rank) {
+		hash = hashOf(r)
+	}
 	switch {
-	case k.Offer(a.rank, l.hashLocked(a, r), false):
+	case k.Offer(a.rank, hash, false):
 		answer.PassLocked()
 		return c.shedLocked(ctx, a, r, ReasonPriority, nil)
 	case !wait && k.TurnAway(a.rank, a.cost):
@@ -82,7 +86,11 @@ func (c *Controller) enterLocked(ctx context.Context, a *ask, r *Request, answer
 func (c *Controller) arriveGhostLocked(ctx context.Context, a *ask, r *Request, wait bool) (Ticket, error) {
 	l := a.lane
 	e, k := l.entryLocked(c, a), l.mu.core
-	shed := k.Offer(a.rank, l.hashLocked(a, r), true)
+	hash := uint32(0)
+	if k.Divided(a.rank) {
+		hash = hashOf(r)
+	}
+	shed := k.Offer(a.rank, hash, true)
 	e.describe(a, r)
 	e.claimLocked(a, scorecard.Answer{})
 	if shed {
@@ -94,14 +102,6 @@ func (c *Controller) arriveGhostLocked(ctx context.Context, a *ask, r *Request, 
 	}
 	k.Arrive(a.now, &e.call, l.chanceLocked(), wait)
 	return c.ghostLocked(ctx, a, r, e, e.call.Reason)
-}
-
-// hashLocked is that of a request over which the gate decides by it.
-func (l *lane) hashLocked(a *ask, r *Request) uint32 {
-	if l.mu.core.Divided(a.rank) {
-		return hashOf(r)
-	}
-	return 0
 }
 
 // claimLocked keeps the entry for the request, with what the request holds.

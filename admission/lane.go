@@ -16,7 +16,8 @@ import (
 // apart. Lock order: it is the innermost. Under it nothing else is locked, nobody is
 // woken and no user code runs, but a Limit of his own.
 type lane struct {
-	name string
+	name  string
+	forms [NumTiers]*scorecard.Form // of its requests, by tier
 
 	mu struct {
 		*scorecard.Card // its lock

@@ -64,7 +64,7 @@ func (c *Controller) compile(cfg Config) (*plan, error) {
 			if err != nil {
 				return nil, err
 			}
-			l = &lane{name: name}
+			l = &lane{name: name, forms: formsOf(c.card, name)}
 			l.mu.Card, l.mu.core = c.card, k
 			l.open.Store(true)
 			l.refusals.Store(newRefusals(name, core.RetryMin, ""))

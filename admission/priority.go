@@ -140,6 +140,12 @@ func (p Priority) hasCohort() bool { return p&0xff != 0 }
 // rank orders all priorities: 0 is shed last.
 func (p Priority) rank() int { return int(p.Tier())*NumCohorts + p.Cohort() }
 
+// wholeRank is rank for what NewPriority made, and not ok for all else.
+func (p Priority) wholeRank() (rank int, ok bool) {
+	tier, cohort := uint(p>>cohortBits)-1, uint(p&0xff)-1
+	return int(tier*NumCohorts + cohort), tier < NumTiers && cohort < NumCohorts
+}
+
 // cohortPeriod is how long a user keeps his cohort. Long enough that one
 // overload treats him alike from beginning to end, short enough that the same
 // users are not the first to go every day.

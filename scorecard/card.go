@@ -134,16 +134,21 @@ func (c *Card) askTags(tags []Tag) (v *verdict, over uint8, why *CapError) {
 	if i < 0 {
 		return c.judge(&request{tags: tags}, nil)
 	}
+	s, number := &c.mu.shapes[i], uint64(i)
 	var values [maxShape]string
 	for k := range tags {
 		values[k] = tags[k].Value
 	}
-	if v = c.mu.memo.find(i, values[:]); v != nil {
+	v, known := c.mu.memo.find(s, number, values[:])
+	if known {
 		if over, why = c.repeat(v); v.whole || why != nil {
 			return v, over, why
 		}
 	}
-	return c.judge(&request{tags: tags}, c.mu.begin(i, values[:]))
+	if v != nil {
+		c.mu.begin(v, s, number, values[:])
+	}
+	return c.judge(&request{tags: tags}, v)
 }
 
 // repeat goes through the counters of a verdict.
@@ -185,7 +190,7 @@ func (c *Card) judge(q *request, v *verdict) (_ *verdict, over uint8, why *CapEr
 	if c.mu.shares {
 		v.limit = c.mu.limits[q.lane(c.mu.laneSlot)]
 	}
-	v.as, v.caps, v.n, v.whole = c.mu.now, c.mu.caps, 0, false
+	v.caps, v.n, v.whole = c.mu.caps, 0, false
 	for i := range c.mu.groups {
 		r := c.mu.groups[i].match(q)
 		if r == nil {

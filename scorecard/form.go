@@ -1,19 +1,29 @@
 package scorecard
 
-// A Form is the keys that the tags of many requests have, always in the same order:
-// what follows from them alone is found once, and not for each request. It does not
-// change; make it with [NewForm].
-type Form struct{ keys []string }
+import "fmt"
 
-// NewForm returns the Form of these keys.
-func NewForm(keys ...string) *Form { return &Form{keys} }
+// A Form is what the tags of many requests have alike: their keys, always in the same
+// order, and the values of some. What follows from that alone is found once, and not for
+// each request. Make it with [Card.NewForm]; it is for its Card only, whose lock guards it.
+type Form struct {
+	keys   []string
+	fixed  []Tag
+	known  bool   // what follows is
+	era    int    // of the memo
+	number uint64 // of the Form, there
+	shape  shape  // of keys
+}
+
+// NewForm returns the Form of requests that have tags of these keys, and after them the
+// fixed tags.
+func (c *Card) NewForm(keys []string, fixed ...Tag) *Form { return &Form{keys: keys, fixed: fixed} }
 
 // tags appends the tags of a request.
 func (f *Form) tags(tags []Tag, values []string) []Tag {
 	for i, key := range f.keys {
 		tags = append(tags, Tag{key, values[i]})
 	}
-	return tags
+	return append(tags, f.fixed...)
 }
 
 // Lock locks the Card until Unlock. An owner who locks for each request in any case can
@@ -37,38 +47,60 @@ type Answer struct {
 // of f's keys, and returns the refusal, if any, which it counts. Who is not refused is
 // counted by TakeLocked or PassLocked. REQUIRES: the lock is held.
 func (c *Card) AskLocked(f *Form, values []string) (Answer, *CapError) {
-	if c.mu.form != f {
+	if !f.known || f.era != c.mu.era {
 		c.mu.learn(&c.mu.program, f, values)
 	}
-	if c.mu.form == f {
-		if v := c.mu.memo.find(int(c.mu.formAt), values); v != nil {
-			if over, why := c.repeat(v); v.whole || why != nil {
-				return Answer{c, v, over}, why
-			}
+	if !f.known {
+		return c.askForm(f, values, nil)
+	}
+	v, known := c.mu.memo.find(&f.shape, f.number, values)
+	if known {
+		if over, why := c.repeat(v); v.whole || why != nil {
+			return Answer{c, v, over}, why
 		}
 	}
-	return c.askForm(f, values)
+	return c.askForm(f, values, v)
 }
 
-// askForm goes through the rules.
-func (c *Card) askForm(f *Form, values []string) (Answer, *CapError) {
-	var (
-		v   *verdict
-		buf [maxShape]Tag
-	)
-	if c.mu.form == f {
-		v = c.mu.begin(int(c.mu.formAt), values)
+// askForm goes through the rules. v is the place of what they say, if it is remembered.
+func (c *Card) askForm(f *Form, values []string, v *verdict) (Answer, *CapError) {
+	if v != nil {
+		c.mu.begin(v, &f.shape, f.number, values)
 	}
+	var buf [maxShape]Tag
 	v, over, why := c.judge(&request{tags: f.tags(buf[:0], values)}, v)
 	return Answer{c, v, over}, why
 }
 
-// learn makes f the Form whose shape is known, unless it has none.
+// learn finds out about a Form, unless its requests cannot be remembered. Forms are alike
+// that differ only in fixed tags that no rule looks at.
 func (m *memo) learn(p *program, f *Form, values []string) {
 	var buf [maxShape]Tag
-	if i := m.shapeOf(p, f.tags(buf[:0], values)); i >= 0 {
-		m.form, m.formAt = f, uint8(i)
+	tags := f.tags(buf[:0], values)
+	if f.known = len(tags) <= maxShape && m.entries != nil; !f.known {
+		return
 	}
+	s, key := p.shape(tags), fmt.Sprintf("%q", f.keys)
+	f.shape = shape{}
+	for _, at := range s.at[:s.used] {
+		if i := int(at) - len(f.keys); i >= 0 {
+			key += fmt.Sprintf("%q", f.fixed[i])
+			continue
+		}
+		f.shape.at[f.shape.used] = at
+		f.shape.used++
+	}
+	number, ok := m.forms[key]
+	if !ok {
+		number = uint64(len(m.shapes) + len(m.forms))
+		if m.forms == nil {
+			m.forms = make(map[string]uint64)
+		}
+		if number < maxNumber {
+			m.forms[key] = number
+		}
+	}
+	f.known, f.era, f.number = number < maxNumber, m.era, number
 }
 
 // TakeLocked counts the request in h, which must hold nothing: with that it is what

@@ -11,12 +11,12 @@ import (
 // It is a cache with one place for each hash, and says nothing that the rules do
 // not; whatever could change their answer empties it.
 type memo struct {
-	now     uint64 // entries of other values are empty; 0 is no value
+	now     uint64 // what entries are as of that are not empty, see verdict.as
 	shapes  [4]shape
-	form    *Form // the one that has shapes[formAt]; nil: none is known to have one
-	formAt  uint8
-	oldest  int // of shapes, which the next new one replaces
-	strange int // requests of no shape, since one was replaced
+	oldest  int               // of shapes, which the next new one replaces
+	strange int               // requests of no shape, since one was replaced
+	era     int               // how often the rules were set
+	forms   map[string]uint64 // numbers of Forms, by what tells them apart
 	entries []verdict
 
 	seen  glance  // of the request in question
@@ -25,12 +25,14 @@ type memo struct {
 
 const (
 	memoBits = 9
-	memoKey  = 64 // bytes; requests with longer values are not remembered
+	memoKey  = 64 // bytes; requests of whose values a glance leaves out more are not remembered
 	maxShape = 8  // tags, each of whose lengths has a byte of glance.lens
 
 	// A new shape empties the memo and allocates: who has more shapes than there
 	// is room for shall pay for that now and then, not with every request.
 	shapeEvery = 1 << 10
+
+	maxNumber = 1 << 16 // of shapes, which have the first ones, and Forms
 )
 
 // A shape is which keys a request's tags have. A service has few of them, and
@@ -46,15 +48,14 @@ type shape struct {
 // say is not known, nor asked for while it does. The values are copied: they are the caller's strings,
 // which nothing may hold on to.
 type verdict struct {
-	as    uint64 // of memo.now
+	as    uint64 // memo.now plus the number of the shape or Form
 	caps  uint64 // of Card.mu.caps, as of which the parts are right
-	shape uint8
-	n     uint8 // parts
-	whole bool  // there are no others
+	n     uint8  // parts
+	whole bool   // there are no others
 	glance
 	parts [maxGroups]part
 	limit *int          // of the lane; nil: not known
-	long  [memoKey]byte // the values that a glance does not tell
+	rests [memoKey]byte // what a glance does not tell of the values
 }
 
 // A part of a verdict is what one rule says.
@@ -66,124 +67,109 @@ type part struct {
 }
 
 // forget empties the memo. Shapes are of a program's keys.
-func (m *memo) forget() { m.now++ }
+func (m *memo) forget() { m.now += maxNumber }
 
 func (m *memo) reset() {
 	m.forget()
-	m.shapes, m.form = [len(m.shapes)]shape{}, nil
+	m.era++
+	m.shapes, m.forms = [len(m.shapes)]shape{}, nil
 	if m.entries == nil {
 		m.entries = make([]verdict, 1<<memoBits)
 	}
 }
 
-// find returns the verdict on a request of shape number i with these values, one for
-// each of its tags; nil if there is none.
-func (m *memo) find(i int, values []string) *verdict {
-	s := &m.shapes[i]
-	hash, n, size := m.seen.at(s, values)
-	if size > memoKey {
-		return nil
+// A glance is what is looked at of a request's values: of each a word, which tells a
+// shorter one than itself whole and of a long one the beginning, and of long ones the last
+// word too, and how long they are. As a hash these are no good one, nor safe from those who
+// choose names that collide: such requests are not remembered.
+type glance struct {
+	lens  uint64 // a byte for each value; of short ones zero
+	words [maxShape]uint64
+	lasts [maxShape]uint64 // of the long ones, in their order
+}
+
+const wordLen = 8 // bytes, from which a value is long
+
+// find takes a glance at a request of a shape, which has a number, with these values, one
+// for each of its tags. It returns the place of the verdict on it, and whether the verdict
+// there is that one; nil if a verdict on it is not remembered.
+func (m *memo) find(s *shape, number uint64, values []string) (v *verdict, known bool) {
+	seen, hash := &m.seen, number
+	lens, long, longest, rest := uint64(0), 0, 0, 0
+	for k, at := range s.at[:s.used] {
+		value, word := values[at], uint64(0)
+		switch length := len(value); {
+		case length >= wordLen:
+			word = words.Load64(value)
+			last := words.Load64(value[length-wordLen:])
+			seen.lasts[long&(maxShape-1)] = last
+			hash += last
+			lens |= uint64(length) & 0xff << (8 * k & 63)
+			long, longest, rest = long+1, max(longest, length), rest+length-wordLen
+		case length >= 4:
+			word = words.Load32(value) | words.Load32(value[length-4:])<<24 | uint64(length)<<56
+		case length > 0:
+			word = uint64(value[0]) | uint64(value[length/2])<<8 | uint64(value[length-1])<<16 | uint64(length)<<56
+		}
+		seen.words[k&(maxShape-1)] = word
+		hash = bits.RotateLeft64(hash, 21) + word
 	}
-	v := m.place(i, hash)
-	if v.as != m.now || int(v.shape) != i || !v.looks(n, &m.seen) {
-		return nil
+	if rest > memoKey {
+		return nil, false
 	}
-	if v.lens&lensAbove15 != 0 && !v.is(s, values) {
-		return nil
+	seen.lens = lens
+	v = m.place(hash + lens)
+	if v.as != m.now+number || v.differs(s.used, long, seen) {
+		return v, false
 	}
-	return v
+	return v, longest <= 2*wordLen || v.is(s, values)
 }
 
 // place returns where verdicts on requests of that hash have their place.
-func (m *memo) place(i int, hash uint64) *verdict {
-	hash = (hash + uint64(i)) * 0x9e3779b97f4a7c15
-	return &m.entries[hash>>(64-memoBits)&(1<<memoBits-1)]
+func (m *memo) place(hash uint64) *verdict {
+	return &m.entries[hash*0x9e3779b97f4a7c15>>(64-memoBits)&(1<<memoBits-1)]
 }
 
-// A glance is what is looked at of a request's values: their lengths, and of each
-// the first and the last eight bytes, which is all there is of it up to 16 bytes; up to
-// eight they fit into one word. As a hash these are no good one, nor safe from those who
-// choose names that collide: such requests are not remembered.
-type glance struct {
-	lens  uint64 // a byte for each value
-	words [2 * maxShape]uint64
-}
-
-const (
-	wholeWords  = 16                 // bytes
-	lensAbove15 = 0xf0f0f0f0f0f0f0f0 // of these one is set if a length is above 15
-)
-
-// at looks, and returns a hash, how many words it has seen, and how many bytes there are.
-func (g *glance) at(s *shape, values []string) (hash uint64, n, size int) {
-	lens := uint64(0)
-	for _, at := range s.at[:s.used] {
-		value, word := values[at], uint64(0)
-		switch length := len(value); {
-		case length > 8:
-			last := words.Load64(value[length-8:])
-			g.words[n&(len(g.words)-1)] = last
-			hash = bits.RotateLeft64(hash, 21) + last
-			n++
-			word = words.Load64(value)
-		case length == 8:
-			word = words.Load64(value)
-		case length >= 4:
-			word = words.Load32(value) | words.Load32(value[length-4:])<<32
-		case length > 0:
-			word = uint64(value[0]) | uint64(value[length/2])<<8 | uint64(value[length-1])<<16
-		}
-		g.words[n&(len(g.words)-1)] = word
-		hash = bits.RotateLeft64(hash, 21) + word
-		n++
-		size += len(value)
-		lens = lens<<8 | uint64(len(value))&0xff
-	}
-	g.lens = lens
-	return hash + lens, n, size
-}
-
-// looks tells whether two glances of so many words saw the same.
-func (g *glance) looks(n int, as *glance) bool {
-	differ := g.lens ^ as.lens
-	a, b := g.words[:n], as.words[:n]
+// differs tells whether two glances at so many values, and so many long ones, saw
+// different ones.
+func (g *glance) differs(n, long int, from *glance) bool {
+	differ := g.lens ^ from.lens
+	a, b := g.words[:n], from.words[:n]
 	for k := range a {
 		differ |= a[k] ^ b[k]
 	}
-	return differ == 0
+	a, b = g.lasts[:long], from.lasts[:long]
+	for k := range a {
+		differ |= a[k] ^ b[k]
+	}
+	return differ != 0
 }
 
-// is tells whether the values are those of the verdict, which looks as they do.
+// is tells whether the values are those of the verdict, which look as they do.
 func (v *verdict) is(s *shape, values []string) bool {
 	from := 0
 	for _, at := range s.at[:s.used] {
-		if value := values[at]; len(value) > wholeWords {
-			if string(v.long[from:from+len(value)]) != value {
+		if value := values[at]; len(value) > 2*wordLen {
+			rest := value[wordLen:]
+			if string(v.rests[from:from+len(rest)]) != rest {
 				return false
 			}
-			from += len(value)
+			from += len(rest)
 		}
 	}
 	return true
 }
 
-// begin returns the place for the verdict on a request, with what it is found by; nil
-// if it cannot be remembered.
-func (m *memo) begin(i int, values []string) *verdict {
-	s := &m.shapes[i]
-	hash, _, size := m.seen.at(s, values)
-	if size > memoKey {
-		return nil
-	}
-	v := m.place(i, hash)
-	v.shape, v.glance = uint8(i), m.seen
+// begin gives the place that find has just returned to the request that it was asked
+// for, whose verdict is to follow.
+func (m *memo) begin(v *verdict, s *shape, number uint64, values []string) {
+	v.as, v.glance = m.now+number, m.seen
 	from := 0
 	for _, at := range s.at[:s.used] {
-		if value := values[at]; len(value) > wholeWords {
-			from += copy(v.long[from:], value)
+		if value := values[at]; len(value) > 2*wordLen {
+			from += copy(v.rests[from:], value[wordLen:])
 		}
 	}
-	return v
 }
 
 // shapeOf returns the index of the tags' shape, or -1 if they have none.
@@ -201,7 +187,7 @@ func (m *memo) shapeOf(p *program, tags []Tag) int {
 		return -1
 	}
 	m.strange, m.oldest = 0, (m.oldest+1)%len(m.shapes)
-	m.shapes[i], m.form = p.shape(tags), nil
+	m.shapes[i] = p.shape(tags)
 	m.forget()
 	return i
 }

@@ -55,6 +55,30 @@ func TestMemoSeesEveryByte(t *testing.T) {
 	checkQuiet(t, c)
 }
 
+// No value is taken for another whose bytes are those that a glance makes of it, nor are two
+// values for two others of which the second is what is left of the first.
+func TestMemoTellsWhatLooksAlike(t *testing.T) {
+	c := card(t, "each: tenant:*;op:* = 1")
+	values := []string{"", "\x00", "\x00\x00", "\x00\x00\x00", "a", "aa", "aaa", "aaaa", "aaaaa", "abc", "abc\x00", "abcd", "abdd"}
+	for _, s := range []string{"a", "abc", "abcd"} {
+		word := append([]byte(s), make([]byte, wordLen-len(s))...)
+		word[wordLen-1] = byte(len(s)) // as a glance has it
+		values = append(values, string(word), string(word)+"x", string(word)+"xx")
+	}
+	for range 2 {
+		for _, one := range values {
+			for _, other := range values {
+				h, err := c.Acquire([]Tag{{"tenant", one}, {"op", other}})
+				if err != nil {
+					t.Fatalf("tenant %q, op %q: %v", one, other, err)
+				}
+				defer h.Release()
+			}
+		}
+		c = card(t, "each: tenant:*;op:* = 1", "other: op:nobody = 1")
+	}
+}
+
 // A counter that a Sweep dropped is not found by the memo again: it would count
 // apart from its successor.
 func TestMemoForgetsSweptCounters(t *testing.T) {
@@ -89,7 +113,8 @@ func TestMemoRemembersRefusals(t *testing.T) {
 		if _, err := c.Acquire(tags); err == nil {
 			t.Fatal("two are held, cap 1")
 		}
-		if v := c.mu.memo.find(c.mu.shapeOf(&c.mu.program, tags), values); v == nil || v.whole || v.n != 1 {
+		number := c.mu.shapeOf(&c.mu.program, tags)
+		if v, known := c.mu.memo.find(&c.mu.shapes[number], uint64(number), values); !known || v.whole || v.n != 1 {
 			t.Fatalf("remembered is %+v, want the refusal alone", v)
 		}
 	}

@@ -24,6 +24,8 @@ type model struct {
 	out  []pair
 	now  time.Time
 	all  []Rule // that rules are drawn from
+
+	forms []*Form
 }
 
 // TestModel: whatever happens to a Card, it decides and counts as the oracle
@@ -52,6 +54,7 @@ func TestModel(t *testing.T) {
 func newModel(t *testing.T, seed uint64) *model {
 	m := &model{t: t, rand: rand.New(rand.NewPCG(seed, 0)), now: t0}
 	m.card = new(Card)
+	m.forms = formsOf(m.card)
 	m.want = oracle{counts: map[string]int{}, known: map[string]bool{}, used: map[string]bool{}, limits: map[string]int{}}
 	// More exact rules in some groups than are compared in turn.
 	tenants := []string{"*", "a*", "ab*", "", "a", "b", "ab", "abc", "c0", "c1", "c2", "c3", "c4", "c5", "c6"}
@@ -128,31 +131,44 @@ func (m *model) acquire() {
 	}
 }
 
-// forms are some orders of keys.
-var forms = []*Form{NewForm("tenant", "op"), NewForm("caller", "op", "lane", "tenant"), NewForm("lane", "tenant"), NewForm("tenant", "tenant"), NewForm("op"), NewForm()}
+// formsOf are some orders of keys, and some values that are fixed.
+func formsOf(c *Card) (forms []*Form) {
+	for _, keys := range [][]string{{"tenant", "op"}, {"caller", "op", "lane", "tenant"}, {"lane", "tenant"}, {"tenant", "tenant"}, {"op"}, {"tenant"}, {}} {
+		forms = append(forms, c.NewForm(keys))
+		for _, lane := range []string{"default", "read", "none"} {
+			for _, op := range []string{"read", "write"} {
+				forms = append(forms, c.NewForm(keys, Tag{"lane", lane}), c.NewForm(keys, Tag{"op", op}, Tag{"lane", lane}))
+			}
+		}
+	}
+	return forms
+}
 
-// ask asks in the form that the tags have, if it is one of forms, and then may let the
+// ask asks in a form that the tags have, if there is one, and then may let the
 // request pass.
 func (m *model) ask(tags []Tag) (h Hold, passed bool, err error) {
-	var keys, values []string
+	var values []string
 	for _, t := range tags {
-		keys, values = append(keys, t.Key), append(values, t.Value)
+		values = append(values, t.Value)
 	}
-	for _, f := range forms {
-		if slices.Equal(f.keys, keys) {
-			m.card.Lock()
-			defer m.card.Unlock()
-			answer, why := m.card.AskLocked(f, values)
-			if why != nil {
-				return h, false, why
-			}
-			if m.rand.IntN(4) == 0 {
-				answer.PassLocked()
-				return h, true, nil
-			}
-			answer.TakeLocked(&h)
-			return h, false, nil
+	for _, i := range m.rand.Perm(len(m.forms)) {
+		f := m.forms[i]
+		n := len(f.keys)
+		if n > len(values) || !slices.Equal(f.tags(nil, values[:n]), tags) {
+			continue
 		}
+		m.card.Lock()
+		defer m.card.Unlock()
+		answer, why := m.card.AskLocked(f, values[:n])
+		if why != nil {
+			return h, false, why
+		}
+		if m.rand.IntN(4) == 0 {
+			answer.PassLocked()
+			return h, true, nil
+		}
+		answer.TakeLocked(&h)
+		return h, false, nil
 	}
 	h, err = m.card.Acquire(tags)
 	return h, false, err

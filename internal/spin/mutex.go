@@ -9,12 +9,12 @@ import (
 // nanosecond.
 const (
 	firstPause = 2048  // as long as the lock is held for ten or twenty requests
-	longPause  = 16384 // as long as one processor takes for a hundred requests
+	longPause  = 32768 // as long as one processor takes for two hundred requests
 	patience   = 3     // long pauses before going to sleep: its owner's thread may stand still
 )
 
-// Mutex is a sync.Mutex whose Lock looks again for some thirteen to fifty microseconds
-// before it sleeps. The zero Mutex is unlocked. It must not be copied after first use.
+// Mutex is a sync.Mutex whose Lock looks again for some twenty-five to a hundred
+// microseconds before it sleeps. The zero Mutex is unlocked. It must not be copied after first use.
 type Mutex struct{ sync.Mutex }
 
 // Lock locks m. It blocks until it has the lock; who comes first need not get it
@@ -28,7 +28,7 @@ func (m *Mutex) Lock() {
 
 // wait looks at the lock a few times. Each look takes its memory from the owner's
 // processor, who then waits for it, and with the lock all that it guards moves from one
-// processor to the other: better that each of them does a hundred requests in a row.
+// processor to the other: better that each of them does two hundred requests in a row.
 // Only the first pause is short: most who find a lock taken that few want need no other.
 func (m *Mutex) wait() {
 	if m.tryAfter(firstPause) {
