@@ -77,6 +77,13 @@ func TestMemoTellsWhatLooksAlike(t *testing.T) {
 		}
 		c = card(t, "each: tenant:*;op:* = 1", "other: op:nobody = 1")
 	}
+
+	// Of so many some have one place in the memo, where only the lengths tell them apart.
+	c = card(t, "each: tenant:*;op:* = 1")
+	for i := range 8 << memoBits {
+		long := hold(t, c, fmt.Sprint("tenant:a\x00\x00\x00\x00\x00\x00\x01 op:", i), 1)
+		release(append(long, hold(t, c, fmt.Sprint("tenant:a op:", i), 1)...))
+	}
 }
 
 // A counter that a Sweep dropped is not found by the memo again: it would count
