@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/spillway-go/spillway/internal/race"
 	"github.com/spillway-go/spillway/pid"
 )
 
@@ -70,11 +71,15 @@ func impatient(limit int) flow {
 // Whatever is fed, the limit keeps to its bounds, holds without data, finds a
 // sane back end again, and says why.
 func TestLawProperties(t *testing.T) {
+	runs := 30
+	if race.Enabled { // in one goroutine there is nothing to detect
+		runs = 5
+	}
 	for i, law := range laws {
 		t.Run(law.name, func(t *testing.T) {
 			seed := uint64(5 + i)
 			r := rand.New(rand.NewPCG(seed, seed))
-			for run := range 30 {
+			for run := range runs {
 				cfg := pid.LimitConfig{Law: law.name, Min: 1 + r.IntN(3), Max: 500 + r.IntN(3600)}
 				l := newLane(t, cfg)
 				for range 1000 {

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/spillway-go/spillway/admission"
+	"github.com/spillway-go/spillway/internal/race"
 )
 
 // forecast compares what a lane in shadow says it would shed of a load of x with what it
@@ -56,7 +57,11 @@ func TestShadowForecast(t *testing.T) {
 	pinned := admission.Config{Lanes: map[string]admission.LaneConfig{"default": {Limit: admission.LimitConfig{Fixed: 8}}}}
 	for name, cfg := range map[string]admission.Config{"own limit": {}, "pinned": pinned} {
 		t.Run(name, func(t *testing.T) {
-			for _, x := range []float64{1.2, 1.5, 3, 5} {
+			loads := []float64{1.2, 1.5, 3, 5}
+			if race.Enabled { // in one goroutine there is nothing to detect
+				loads = []float64{1.5}
+			}
+			for _, x := range loads {
 				all, tier, gate := forecast(t, cfg, backEnd(Station{Servers: 8}), x)
 				t.Logf("load %g: %.3f of what is shed, the worst tier off by %.3f, the gate by %.3f", x, all, tier, gate)
 				if math.Abs(all-1) > 0.12 || tier > 0.05 || gate > 0.08 {

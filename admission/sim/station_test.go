@@ -4,6 +4,8 @@ import (
 	"math"
 	"testing"
 	"time"
+
+	"github.com/spillway-go/spillway/internal/race"
 )
 
 // pumped is what came of a station by itself.
@@ -75,6 +77,9 @@ func erlangC(k int, a float64) float64 {
 }
 
 func TestOpenQueues(t *testing.T) {
+	if race.Enabled {
+		return
+	}
 	const mean = 0.010 // seconds of service
 	exp, det := Dist{Kind: "exp", MeanMS: 1000 * mean}, Dist{Kind: "det", MeanMS: 1000 * mean}
 	for _, c := range []struct {
