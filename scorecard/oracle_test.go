@@ -113,7 +113,7 @@ func (o *oracle) bound(r Rule, lane string) int {
 		case !known:
 			return math.MaxInt
 		}
-		return max(1, int(math.Round(c.Share*float64(limit))))
+		return max(2, int(math.Round(c.Share*float64(limit))))
 	}
 	if o.pressed && r.UnderPressure != nil {
 		return min(of(r.Cap), of(*r.UnderPressure))

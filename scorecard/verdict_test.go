@@ -116,7 +116,7 @@ func TestBound(t *testing.T) {
 		{"25%", "lane:write", false, 25, "over its cap of 25% of the limit"},
 		{"25%", "lane:read", false, 3, "over its cap of 25% of the limit"},
 		{"24%", "lane:read", false, 2, "over its cap of 24% of the limit"},
-		{"1%", "lane:read", false, 1, "over its cap of 1% of the limit"},
+		{"1%", "lane:read", false, 2, "over its cap of 1% of the limit"},
 		{"25%", "", false, 10, "over its cap of 25% of the limit"},
 		{"25%", "lane:", false, 10, "over its cap of 25% of the limit"},
 		{"25%", "lane:default", false, 10, "over its cap of 25% of the limit"},
@@ -157,6 +157,23 @@ func TestShareFollowsLimit(t *testing.T) {
 		checkVerdict(t, err, step.want)
 		h.Release()
 	}
+	release(holds)
+	checkQuiet(t, c)
+}
+
+// The share of a small limit lets one run and one wait, however small it is; a number may be less.
+func TestShareOfASmallLimit(t *testing.T) {
+	c := card(t, "share: tenant:* = 10%", "one: op:* = 1")
+	for _, limit := range []int{1, 4, 14, 24} {
+		c.SetLimit("default", limit)
+		holds := hold(t, c, "tenant:acme", 2)
+		_, err := c.Acquire(tagsOf("tenant:acme"))
+		checkVerdict(t, err, "share")
+		release(holds)
+	}
+	holds := hold(t, c, "op:write", 1)
+	_, err := c.Acquire(tagsOf("op:write"))
+	checkVerdict(t, err, "one")
 	release(holds)
 	checkQuiet(t, c)
 }
