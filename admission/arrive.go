@@ -16,7 +16,9 @@ func (c *Controller) arrive(ctx context.Context, a *ask, r *Request, wait bool) 
 		// before the lock than under it.
 		a.now = c.now()
 	}
-	l.mu.Lock()
+	if !l.mu.TryLock() {
+		l.mu.Lock()
+	}
 	if a.ghost {
 		return c.arriveGhostLocked(ctx, a, r, wait)
 	}

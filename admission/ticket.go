@@ -44,7 +44,9 @@ func (t Ticket) Release(o Outcome) {
 // guards to be left before that.
 func (c *Controller) release(t Ticket, now time.Duration, o Outcome) (settled *core.Call, steps bool) {
 	e, l := t.e, t.e.lane
-	l.mu.Lock()
+	if !l.mu.TryLock() {
+		l.mu.Lock()
+	}
 	defer l.mu.Unlock() // also when a Limit of the user's panics
 	if e.gen != t.gen {
 		return nil, false

@@ -8,8 +8,7 @@ import "fmt"
 type Form struct {
 	keys   []string
 	fixed  []Tag
-	known  bool   // what follows is
-	era    int    // of the memo
+	era    int    // of the memo for which what follows is known; 0: none
 	number uint64 // of the Form, there
 	shape  shape  // of keys
 }
@@ -32,6 +31,10 @@ func (f *Form) tags(tags []Tag, values []string) []Tag {
 // what ends in Locked. It blocks while somebody else has the lock.
 func (c *Card) Lock() { c.mu.Lock() }
 
+// TryLock is Lock where nobody has the lock, and tells whether it was so. Unlike Lock it is
+// compiled into its caller.
+func (c *Card) TryLock() bool { return c.mu.TryLock() }
+
 // Unlock ends what Lock began.
 func (c *Card) Unlock() { c.mu.Unlock() }
 
@@ -47,10 +50,7 @@ type Answer struct {
 // of f's keys, and returns the refusal, if any, which it counts. Who is not refused is
 // counted by TakeLocked or PassLocked. REQUIRES: the lock is held.
 func (c *Card) AskLocked(f *Form, values []string) (Answer, *CapError) {
-	if !f.known || f.era != c.mu.era {
-		c.mu.learn(&c.mu.program, f, values)
-	}
-	if !f.known {
+	if (f.era != c.mu.era || f.era == 0) && !c.mu.learn(&c.mu.program, f, values) {
 		return c.askForm(f, values, nil)
 	}
 	v, known := c.mu.memo.find(&f.shape, f.number, values)
@@ -72,13 +72,13 @@ func (c *Card) askForm(f *Form, values []string, v *verdict) (Answer, *CapError)
 	return Answer{c, v, over}, why
 }
 
-// learn finds out about a Form, unless its requests cannot be remembered. Forms are alike
-// that differ only in fixed tags that no rule looks at.
-func (m *memo) learn(p *program, f *Form, values []string) {
+// learn finds out about a Form, and tells whether its requests can be remembered. Forms are
+// alike that differ only in fixed tags that no rule looks at.
+func (m *memo) learn(p *program, f *Form, values []string) bool {
 	var buf [maxShape]Tag
 	tags := f.tags(buf[:0], values)
-	if f.known = len(tags) <= maxShape && m.entries != nil; !f.known {
-		return
+	if len(tags) > maxShape || m.entries == nil {
+		return false
 	}
 	s, key := p.shape(tags), fmt.Sprintf("%q", f.keys)
 	f.shape = shape{}
@@ -92,15 +92,16 @@ func (m *memo) learn(p *program, f *Form, values []string) {
 	}
 	number, ok := m.forms[key]
 	if !ok {
-		number = uint64(len(m.shapes) + len(m.forms))
+		if number = uint64(len(m.shapes) + len(m.forms)); number >= maxNumber {
+			return false
+		}
 		if m.forms == nil {
 			m.forms = make(map[string]uint64)
 		}
-		if number < maxNumber {
-			m.forms[key] = number
-		}
+		m.forms[key] = number
 	}
-	f.known, f.era, f.number = number < maxNumber, m.era, number
+	f.era, f.number = m.era, number
+	return true
 }
 
 // TakeLocked counts the request in h, which must hold nothing: with that it is what

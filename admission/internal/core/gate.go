@@ -44,9 +44,9 @@ const (
 	hashMemory   = 3  // seconds
 )
 
-// offer counts an arrival and tells whether it is shed; room tells that slots
-// are free.
-func (g *gate) offer(rank int, hash uint32, room bool) (shed bool) {
+// offer counts an arrival and tells whether it is shed, unless slots are free: then
+// must decides.
+func (g *gate) offer(rank int, hash uint32) (shed bool) {
 	g.ranks[rank]++
 	if rank < g.boundary {
 		return false
@@ -54,7 +54,7 @@ func (g *gate) offer(rank int, hash uint32, room bool) (shed bool) {
 	if rank == g.boundary {
 		g.buckets[hash>>hashShift]++
 	}
-	return g.sheds(rank, hash) && !(room && !g.must.sheds(rank, hash))
+	return g.sheds(rank, hash)
 }
 
 // decay forgets.

@@ -10,7 +10,7 @@ import (
 // uniformHashes offers n requests of a rank with hashes that are evenly spread.
 func (g *gate) uniformHashes(rank, n int) (shed int) {
 	for i := range n {
-		if g.offer(rank, uint32((float64(i)+0.5)/float64(n)*(1<<32)), false) {
+		if g.offer(rank, uint32((float64(i)+0.5)/float64(n)*(1<<32))) {
 			shed++
 		}
 	}
@@ -73,10 +73,10 @@ func TestGateRoom(t *testing.T) {
 		for i := range 1000 {
 			hash := uint32(i << 22)
 			for _, rank := range []int{t1, t5} {
-				if g.offer(rank, hash, false) {
+				if g.offer(rank, hash) {
 					full++
 				}
-				if g.offer(rank, hash, true) {
+				if g.offer(rank, hash) && g.must.sheds(rank, hash) {
 					room++
 				}
 			}
@@ -118,7 +118,7 @@ func TestGateForgets(t *testing.T) {
 	if g.boundary != NumRanks || g.ratio != 0 {
 		t.Errorf("with all forgotten: boundary %d, ratio %v, want open", g.boundary, g.ratio)
 	}
-	if g.offer(NumRanks-1, 0, false) {
+	if g.offer(NumRanks-1, 0) {
 		t.Error("an empty gate sheds")
 	}
 }
@@ -189,7 +189,7 @@ func TestGateCutAgainstOracle(t *testing.T) {
 		skew := 1 + 5*r.Float64()
 		for i := range hashes {
 			hashes[i] = uint32(math.Pow(r.Float64(), skew) * (1 << 32))
-			g.offer(rank, hashes[i], false)
+			g.offer(rank, hashes[i])
 		}
 		ratio := 0.02 + 0.96*r.Float64()
 		g.set(ratio, 0)

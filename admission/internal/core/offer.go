@@ -12,7 +12,7 @@ package core
 func (l *Lane) Offer(rank int, hash uint32, ghost bool) (shed bool) {
 	l.tick.in++
 	l.count.Tiers[rank/NumCohorts].Arrived++
-	if !l.gate.offer(rank, hash, l.roomy()) {
+	if !l.gate.offer(rank, hash) || l.roomy() && !l.gate.must.sheds(rank, hash) {
 		return false
 	}
 	l.tick.rejected++

@@ -27,7 +27,7 @@ func TestOfferWithFreeSlots(t *testing.T) {
 	} {
 		l := newLane(t, pinned(8))
 		for range 1000 {
-			l.gate.offer(rank, 1<<31, false)
+			l.gate.offer(rank, 1<<31)
 		}
 		l.gate.set(tc.own, tc.signal)
 		for range tc.running {
