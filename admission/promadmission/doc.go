@@ -68,7 +68,8 @@
 //     those, and classic ones at the powers of two of microseconds from 128 µs to
 //     17 s, whose counts are exact.
 //   - The tenants shown change, so a tenant's series may end and begin again; _other
-//     has all that happened to those not shown, and only grows.
+//     has all that happened to those not shown, and only grows. What a tenant did before
+//     it was shown is in both: add up increases, not values.
 //   - regulator_signal is missing while the signal is stale: a value that is over
 //     must not look like one.
 //
