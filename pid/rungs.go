@@ -14,14 +14,22 @@ import "math"
 type rungs [rungMost]measured // windows with all slots taken, by limit less one
 
 const (
-	rungMost   = 4    // slots: above that one slot is within the tolerance
-	rungWeight = 0.99 // of what was seen, with each later window
+	rungMost    = 4    // slots: above that one slot is within the tolerance
+	rungWeight  = 0.99 // of what was seen, with each later window
+	rungChanged = 0.2  // in ln: a window that serves so much more or less, beyond doubt, is of another back end
 )
 
-// see takes in a window at a limit.
+// see takes in a window at a limit. One that contradicts what was seen there before voids
+// all of that: slow services have few windows, and for minutes their own past would outvote
+// what they have become.
 func (r *rungs) see(limit int, w measured) {
 	if limit > rungMost || w.busy < steadyBusy*float64(limit) {
 		return
+	}
+	if old := r[limit-1]; old.done > 0 && w.done > 0 {
+		if d, err := throughputCost(w, old); math.Abs(d) > rungChanged+2*err {
+			*r = rungs{}
+		}
 	}
 	for i := range r {
 		r[i].n, r[i].done, r[i].el = rungWeight*r[i].n, rungWeight*r[i].done, rungWeight*r[i].el

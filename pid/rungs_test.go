@@ -79,3 +79,21 @@ func TestASecondCoreIsFound(t *testing.T) {
 	l.measured(servers(4, 3300*time.Microsecond))
 	l.limitIs("four", 4, 8)
 }
+
+// A slow back end whose second slot did harm, and has got more capacity: what was seen for
+// half an hour does not hold it down for minutes.
+func TestSlotsThatCameToServeAreFound(t *testing.T) {
+	for _, tc := range []struct{ rate, share float64 }{{30, 1}, {10, 1}, {10, 3}, {3, 3}} {
+		l, service := newLane(t, pid.LimitConfig{}), time.Duration(1e9/tc.rate)
+		l.use.Deadline = max(250*ms, 4*service)
+		l.average(32*time.Minute, func(limit int) flow {
+			x := float64(limit)
+			rate := tc.rate / (1 + tc.share*(x-1))
+			return full(rate, time.Duration(x/rate*1e9))(limit)
+		})
+		l.average(time.Minute, servers(4, service))
+		if got := l.average(30*time.Second, servers(4, service)); got < 3 {
+			t.Errorf("%v/s, share %v: after a minute the mean limit is %.2f of 4", tc.rate, tc.share, got)
+		}
+	}
+}

@@ -1,6 +1,9 @@
 package scorecard
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
 
 // A Form is what the tags of many requests have alike: their keys, always in the same
 // order, and the values of some. What follows from that alone is found once, and not for
@@ -15,7 +18,9 @@ type Form struct {
 
 // NewForm returns the Form of requests that have tags of these keys, and after them the
 // fixed tags.
-func (c *Card) NewForm(keys []string, fixed ...Tag) *Form { return &Form{keys: keys, fixed: fixed} }
+func (c *Card) NewForm(keys []string, fixed ...Tag) *Form {
+	return &Form{keys: slices.Clone(keys), fixed: slices.Clone(fixed)}
+}
 
 // tags appends the tags of a request.
 func (f *Form) tags(tags []Tag, values []string) []Tag {
