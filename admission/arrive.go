@@ -16,7 +16,7 @@ func (c *Controller) arrive(ctx context.Context, a *ask, r *Request, wait bool) 
 		// before the lock than under it.
 		a.now = c.now()
 	}
-	if !l.mu.TryLock() {
+	if !l.mu.TryLock() { // saves a call, as in release: most find it free
 		l.mu.Lock()
 	}
 	if a.ghost {

@@ -134,3 +134,24 @@ func TestCohortOf(t *testing.T) {
 		t.Errorf("%d of 12,800 keys kept their cohort the next hour, want about 100", same)
 	}
 }
+
+// The short way to a rank is that of whole priorities alone, and leads where the long one
+// does, for whatever somebody makes of a number.
+func TestWholeRank(t *testing.T) {
+	whole := 0
+	for p := range Priority(Exempt) {
+		rank, ok := p.wholeRank()
+		if !ok {
+			continue
+		}
+		if whole++; rank != p.rank() || NewPriority(p.Tier(), p.Cohort()) != p {
+			t.Fatalf("%#x, which is %q: rank %d, and %d the long way", uint16(p), p, rank, p.rank())
+		}
+	}
+	if whole != NumTiers*NumCohorts {
+		t.Errorf("%d are whole, want %d", whole, NumTiers*NumCohorts)
+	}
+	if _, ok := Exempt.wholeRank(); ok {
+		t.Error("Exempt is whole")
+	}
+}
