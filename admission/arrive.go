@@ -37,12 +37,8 @@ func (c *Controller) arrive(ctx context.Context, a *ask, r *Request, wait bool) 
 			return c.shedLocked(ctx, a, r, ReasonTenantCap, full)
 		}
 	}
-	hash := uint32(0)
-	if k.Divided(a.rank) {
-		hash = hashOf(r)
-	}
 	switch {
-	case k.Offer(a.rank, hash, false):
+	case k.Offer(a.rank, hashIf(k.Divided(a.rank), r), false):
 		answer.PassLocked()
 		return c.shedLocked(ctx, a, r, ReasonPriority, nil)
 	case !wait && k.TurnAway(a.rank, a.cost):
@@ -88,11 +84,7 @@ func (c *Controller) enterLocked(ctx context.Context, a *ask, r *Request, answer
 func (c *Controller) arriveGhostLocked(ctx context.Context, a *ask, r *Request, wait bool) (Ticket, error) {
 	l := a.lane
 	e, k := l.entryLocked(c, a), l.mu.core
-	hash := uint32(0)
-	if k.Divided(a.rank) {
-		hash = hashOf(r)
-	}
-	shed := k.Offer(a.rank, hash, true)
+	shed := k.Offer(a.rank, hashIf(k.Divided(a.rank), r), true)
 	e.describe(a, r)
 	e.claimLocked(a, scorecard.Answer{})
 	if shed {
@@ -104,6 +96,15 @@ func (c *Controller) arriveGhostLocked(ctx context.Context, a *ask, r *Request, 
 	}
 	k.Arrive(a.now, &e.call, l.chanceLocked(), wait)
 	return c.ghostLocked(ctx, a, r, e, e.call.Reason)
+}
+
+// hashIf is that of a request where the gate decides by it. It is short enough to be
+// compiled into its callers.
+func hashIf(divided bool, r *Request) uint32 {
+	if divided {
+		return hashOf(r)
+	}
+	return 0
 }
 
 // claimLocked keeps the entry for the request, with what the request holds.
